@@ -42,7 +42,7 @@ TEST_F(Images, AnswersAreThoseOfThePeer) {
     SCOPED_TRACE(answer.dump());
     const std::string image = kImageFolder + answer["image"].get<std::string>();
     const auto limit = [&](const char* key) { return std::to_string(answer[key].get<int>()); };
-    for (const std::string prompt : {std::string(), std::string("<|vision_start|><|image_pad|><|vision_end|>")})
+    for (const std::string& prompt : {std::string(), std::string("<|vision_start|><|image_pad|><|vision_end|>")})
       for (const char* backend : {"cpu", "reference"}) {
         const json lines = run_json_lines(
             with_encoder({"--image", image, "--image-min-tokens", limit("least"), "--image-max-tokens", limit("most"),
