@@ -64,7 +64,7 @@ def functions():
 def options_of(function):
     """The options that a function of the main file adds, by itself or by another one of that file."""
     body = functions()[function]
-    found = {name for names in re.findall(r'add_\w+\((?:app, )?\s*"(-[^"]*)"', body)
+    found = {name for names in re.findall(r'\b(?:add_\w+|count)\((?:app, )?\s*"(-[^"]*)"', body)
              for name in names.split(",")}
     for called in set(re.findall(r"\b(\w+)\(", body)) & functions().keys() - {function}:
         found |= options_of(called)

@@ -191,6 +191,16 @@ TEST(TenantScheduler, ATenantsQueueIsFullWhenItsSlotsAreToo) {
   EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_refused, 2u) << "its slots are taken now";
 }
 
+TEST(TenantScheduler, AQueueMayBeWithoutABound) {
+  Bench bench(four_slots());
+  Arrival a;
+  a.kind = ArrivalKind::create_tenant;
+  a.quota.max_queued = ~0u;
+  const Handle tenant = bench.step({a}).events[0].subject;
+  EXPECT_EQ(find(bench.step({bench.request(tenant, 16, 8)}), EventKind::refused), nullptr);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_accepted, 1u);
+}
+
 TEST(TenantScheduler, ReservationsThatDoNotFitAreRefused) {
   Bench bench(small());
   EXPECT_NE(bench.tenant(ServiceClass::standard, 8), 0u);

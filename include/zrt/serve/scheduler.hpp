@@ -388,7 +388,7 @@ template <class Rules = AllRules> class Scheduler {
     constexpr std::uint64_t kLeast = 10'000'000;
     constexpr std::uint64_t kMost = 60'000'000'000u;
     retry_after = s_.end_gap < kLeast ? kLeast : s_.end_gap < kMost ? s_.end_gap : kMost;
-    const std::uint32_t begins = slots_for(t);
+    const std::uint64_t begins = slots_for(t);
     if ((s_.keeps(Rule::queue_depth) && s_.queued >= s_.limits.queue + begins) || s_.free_requests.empty())
       return Refusal::queue_full;
     if (t.queued >= t.quota.max_queued + begins) {
