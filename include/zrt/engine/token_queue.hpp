@@ -31,7 +31,7 @@ class TokenQueue {
   [[nodiscard]] Token take() noexcept {
     const Held& held = tokens_[first_++];
     Token token = held.token;
-    token.text = texts_.view().substr(held.begin, token.text.size());
+    token.text = {texts_.view().data() + held.begin, token.text.size()};
     return token;
   }
 

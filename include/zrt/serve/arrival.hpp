@@ -49,12 +49,12 @@ struct Draft {
 
 /// What came of a planned run.
 struct Outcome {
+  std::uint32_t token = 0;  ///< where the run sampled, behind the drafts that were accepted
+  bool last = false;        ///< the token ends the answer
+  bool empty = false;       ///< the answer ended before this token: there is none
+  bool failed = false;      ///< this request's fault: it ends alone
+  bool again = false;       ///< nothing came of a run with drafts, which may be their fault: it is computed once more
   std::uint32_t accepted = 0;  ///< leading drafts of the run that are the answer's tokens
-  std::uint32_t token = 0;     ///< behind them, where the run sampled
-  bool last = false;           ///< the token ends the answer
-  bool empty = false;          ///< the answer ended before this token: there is none
-  bool failed = false;         ///< this request's fault: it ends alone
-  bool again = false;  ///< nothing came of a run with drafts, which may be their fault: it is computed once more
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve
