@@ -59,6 +59,7 @@ struct AllFamilies {
   static constexpr bool skips_what_lacks_ops = true;
   /// Engines need not build each program at compile time: tests/static/families.cpp does.
   static constexpr bool are_checked = true;
+  static constexpr bool takes_adapters = true;
   // clang-format off: a family a line
   using List = boost::mp11::mp_list<
       model::Llama,

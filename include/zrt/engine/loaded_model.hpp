@@ -55,16 +55,23 @@ inline void expect_given(ir::Builder& g) noexcept {
   g.set(Error::of(Errc::unimplemented, "the model's family takes tokens alone, no given embeddings"));
 }
 
+/// Families whose engines have room for adapters: a list that says `takes_adapters`. Others leave their code out.
+template <class Families>
+concept TakesAdapters = requires { requires Families::takes_adapters; };
+template <class B, class Families>
+using HasAdapters =
+    boost::mp11::mp_bool<TakesAdapters<Families> && boost::mp11::mp_contains<typename B::Claims, ops::LoraAdd>::value>;
+
 /// Fused ops with projections inside, which step down where adapters follow each of these; and what they become.
 using AdaptedOps = boost::mp11::mp_list<ops::RmsNormFusedQkv, ops::RmsNormFusedMlpGateUp>;
-template <class B>
-using AdapterOps = boost::mp11::mp_if<boost::mp11::mp_contains<typename B::Claims, ops::LoraAdd>,
+template <class B, class Families>
+using AdapterOps = boost::mp11::mp_if<HasAdapters<B, Families>,
                                       boost::mp11::mp_list<ops::LoraAdd, ops::RmsNorm, ops::Linear, ops::GatedAct>,
                                       boost::mp11::mp_list<>>;
 /// Those of a plan's ops that B claims, and which step down all the same.
-template <class B, class Ops>
-using SteppedDown = boost::mp11::mp_if<boost::mp11::mp_contains<typename B::Claims, ops::LoraAdd>,
-                                       boost::mp11::mp_set_intersection<AdaptedOps, Ops>, boost::mp11::mp_list<>>;
+template <class B, class Families, class Ops>
+using SteppedDown = boost::mp11::mp_if<HasAdapters<B, Families>, boost::mp11::mp_set_intersection<AdaptedOps, Ops>,
+                                       boost::mp11::mp_list<>>;
 
 /// Lowers a decoder's graph to `claims`, and puts adapters behind each projection of a step's rows.
 ///
@@ -160,7 +167,7 @@ struct FamiliesOn<B, Families> : Families {
 /// What plans of `compile_model` can hold on their way to backend B: the ops that the families name, the
 /// sampler, and what these become. Tables of these alone spare the rest of the catalog's compile time.
 template <class B, class Families>
-using ModelOps = ReachedOps<B, boost::mp11::mp_set_union<detail::OpsOfAll<Families>, detail::AdapterOps<B>>>;
+using ModelOps = ReachedOps<B, boost::mp11::mp_set_union<detail::OpsOfAll<Families>, detail::AdapterOps<B, Families>>>;
 
 /// What a file's metadata says to an engine.
 struct ModelFacts {
@@ -216,8 +223,13 @@ template <class Families>
   auto graph = g.finish();
   if (!graph) return pass(graph);
   Vector<plan::PlanDiagnostic> steps(options.allocator);
-  if (options.adapters != 0)
-    graph = detail::with_adapters(*graph, ops, claims, {options.adapters, options.adapter_rank}, steps);
+  if (options.adapters != 0) {
+    if constexpr (detail::TakesAdapters<Families>)
+      graph = detail::with_adapters(*graph, ops, claims, {options.adapters, options.adapter_rank}, steps);
+    else
+      return fail(Errc::unimplemented, "EngineOptions::adapters is ", options.adapters,
+                  ", expected 0: the engine's list of families does not say takes_adapters");
+  }
   if (!graph) return pass(graph);
   auto compiled = plan::compile(*graph, ops, claims, {options.numerics.act, options.validation});
   if (compiled)

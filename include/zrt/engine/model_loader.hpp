@@ -91,7 +91,7 @@ Result<void> ModelLoader<B, Families>::load(LoadedModel& model, const EngineOpti
     if (!tokenizer) return pass(tokenizer);
     model.tokenizer.emplace(std::move(*tokenizer));
   }
-  using Expanded = boost::mp11::mp_append<UnclaimedOps<B, Ops>, detail::SteppedDown<B, Ops>>;
+  using Expanded = boost::mp11::mp_append<UnclaimedOps<B, Ops>, detail::SteppedDown<B, Runs, Ops>>;
   constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
   auto compiled = compile_model<Runs>(model.file, ir::Ops::of<Ops, Expanded>(), kClaims, options);
   if (!compiled) return pass(compiled);

@@ -115,7 +115,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     sizes.keep_values = options_.keep_values;
     if (!file().has_data())
       if (auto r = copies_.read(file(), plan().plan); !r) return r;
-    if (auto r = adapters_.open(plan().plan, options_); !r) return r;
+    if constexpr (TakesAdapters<Families>)
+      if (auto r = adapters_.open(plan().plan, options_); !r) return r;
     auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
                                                exec::OpAdapters<B>::template with_rows<Catalog>(*loaded_.ops),
                                                plan_weights(), sizes, device_, observer_);
@@ -136,7 +137,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
 
   /// Those of the file, and the matrices of adapters.
   [[nodiscard]] exec::WeightSource plan_weights() const noexcept {
-    if (options_.adapters == 0) return weights();
+    if (!TakesAdapters<Families> || options_.adapters == 0) return weights();
     return {this, [](const void* context, std::string_view name) noexcept -> Result<WeightView> {
               const auto& self = *static_cast<const OpenModel*>(context);
               if (ir::is_adapter_pool(name)) return self.adapters_.find(name);

@@ -80,14 +80,14 @@ using ModelOps =
     boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
                          ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
                          ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::KvWriteBatched,
-                         ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax, ops::LoraAdd>;
+                         ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax>;
 
-/// The ops of some families: experts, recurrent state, latent attention, layer norms. Their kernels are compiled by
-/// engines that run such families, so that a host of others has none.
+/// The ops of some families: experts, recurrent state, latent attention, layer norms; and of adapters. Their kernels are
+/// compiled by engines that run such families, or take adapters, so that a host of others has none.
 using FamilyOps =
     boost::mp11::mp_list<ops::LayerNormRuns, ops::FlashAttnVarlen, ops::LinearHeads, ops::MlaKvWrite, ops::WeightScale,
                          ops::SsmConv1d, ops::SsmScan, ops::SsmDeltaNet, ops::SsmGatedNorm, ops::HeadColumns,
-                         ops::MoeGateTopk, ops::MoeGateUp, ops::MoeDownAcc, ops::SharedExpert>;
+                         ops::MoeGateTopk, ops::MoeGateUp, ops::MoeDownAcc, ops::SharedExpert, ops::LoraAdd>;
 
 /// The ops of tensor programs. Their kernels are compiled by programs that record them, so that an engine has none.
 using ProgramOps =
