@@ -115,8 +115,10 @@ def content_types(s):
 @case
 def large_bodies(s):
     refused(s.post(CHAT, b" " * (5 << 20)), 413)
-    chunked = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-    assert b" 413 " in s.raw(chunked + b"100000\r\n" + (b"x" * 0x100000 + b"\r\n100000\r\n") * 5)
+    head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+    body = b"\r\n100000\r\n" + (b"x" * 0x100000 + b"\r\n100000\r\n") * 5
+    assert b" 413 " in s.raw(head + b"Content-Type: application/json\r\n" + body)
+    assert b" 415 " in s.raw(head + body)  # what the head says is judged before the body is read
 
 
 @case
