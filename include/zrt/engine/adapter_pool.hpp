@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/buffer.hpp>
+#include <zrt/core/slice.hpp>
 #include <zrt/engine/adapter_id.hpp>
 #include <zrt/engine/model_identity.hpp>
 #include <zrt/engine/options.hpp>
@@ -111,7 +112,7 @@ class AdapterPool {
     const std::string_view down = plan.weights[plan::index(insn.weights[0])].name.view();
     for (const Site& site : sites_)
       if (site.down.name.view() == down) return {};
-    const Name weight = down.substr(0, down.size() - ir::down_pool({}).view().size());
+    const Name weight = slice(down, 0, down.size() - ir::down_pool({}).view().size());
     const Matrices a = take(0);
     return sites_.push_back({weight, a, take(1)});
   }

@@ -2,6 +2,7 @@
 // zrt/model/lora_file.hpp: a low-rank adapter as its GGUF file holds it: pairs of matrices by the weight that they change.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/model/weights.hpp>
 #include <zrt/quant/types.hpp>
@@ -102,7 +103,7 @@ class LoraFile {
     if (quant::find(tensor.type.dtype) == nullptr)
       return fail(Errc::unsupported_weight_type, "tensor ", name, " of the adapter is ", zrt::name(tensor.type.dtype),
                   ", which this build does not compute");
-    const std::string_view weight = name.substr(0, name.size() - kDown.size());
+    const std::string_view weight = slice(name, 0, name.size() - kDown.size());
     const GgufTensor* other = file_->find_tensor(Name::of(weight, down ? kUp : kDown).view());
     if (other == nullptr)
       return fail(Errc::invalid_file, "tensor ", name, " of the adapter has no partner ", weight, down ? kUp : kDown);
