@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   for (unsigned form = 0; form < 16; ++form) {
     const auto faults = static_cast<std::uint8_t>(form < 8 ? 1u << form : 0);
     const auto shapes = static_cast<std::uint8_t>(form < 8 ? 0 : 1u << (form - 8));
-    for (const std::uint8_t exponent : {0x00, 0x40, 0x7f}) {
+    for (const std::uint8_t exponent : std::array<std::uint8_t, 3>{0x00, 0x40, 0x7f}) {
       const std::array<std::uint8_t, 4> input{faults, shapes, exponent, 0x80};
       (void)LLVMFuzzerTestOneInput(input.data(), input.size());
     }

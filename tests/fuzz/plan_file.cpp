@@ -186,8 +186,16 @@ bool run_as_decoder(const plan::CompiledPlan& compiled) {
   bool succeeded = true;
   for (const Tokens& t : kSteps) {
     auto first = [&](const auto& all) { return std::span(all).first(t.count); };
-    exec::Batch batch{first(t.id), {},       first(t.slot), first(t.position), t.rows, requests,
-                      history,     bias_ids, bias,          pages.data()};
+    exec::Batch batch;
+    batch.tokens = first(t.id);
+    batch.slots = first(t.slot);
+    batch.positions = first(t.position);
+    batch.rows = t.rows;
+    batch.requests = requests;
+    batch.history = history;
+    batch.bias_ids = bias_ids;
+    batch.bias = bias;
+    batch.pages = pages.data();
     batch.prefill = t.count > 2;
     const auto done = executor->step(batch);
     demand(done ? *done : done.error().code() != Errc::ok);

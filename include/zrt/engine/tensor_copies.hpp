@@ -4,6 +4,7 @@
 
 #include <zrt/core/buffer.hpp>
 #include <zrt/exec/weights.hpp>
+#include <zrt/ir/passes/add_adapters.hpp>
 #include <zrt/model/gguf.hpp>
 #include <zrt/model/tensor_rows.hpp>
 
