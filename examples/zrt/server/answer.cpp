@@ -175,7 +175,6 @@ void Answer::give_up() {
   if (streaming_) exchange_->cut({});
 }
 
-
 void Answer::unread() {
   if (exchange_->gone()) return give_up();
   fail({503, "server_error", "client_too_slow", {}, "the client reads too slowly for the answer", 0});

@@ -13,17 +13,19 @@ struct Qwen35Folder {
       std::to_array<std::string_view>({"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"});
   static constexpr auto expert_architectures =
       std::to_array<std::string_view>({"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"});
-  static constexpr auto tensors = joined(
-      kDeltaNetTensors,
-      std::to_array<TensorRule>(
-          {{"model.layers.*.linear_attn.in_proj_qkv", "blk.*.attn_qkv", {Rows::key_value_heads}},
-           {"model.layers.*.linear_attn.in_proj_z", "blk.*.attn_gate", {Rows::value_heads}},
-           {"model.layers.*.linear_attn.in_proj_b", "blk.*.ssm_beta", {Rows::value_heads}},
-           {"model.layers.*.linear_attn.in_proj_a", "blk.*.ssm_alpha", {Rows::value_heads}},
-           {"model.layers.*.linear_attn.conv1d", "blk.*.ssm_conv1d", {.rows = Rows::key_value_heads, .axes = Axes::squeezed}},
-           {"model.layers.*.linear_attn.dt_bias", "blk.*.ssm_dt.bias", {Rows::value_heads}},
-           {"model.layers.*.linear_attn.A_log", "blk.*.ssm_a", {Rows::value_heads, Values::minus_exponential}},
-           {"model.layers.*.linear_attn.out_proj", "blk.*.ssm_out", {Rows::value_columns}}}));
+  static constexpr auto tensors =
+      joined(kDeltaNetTensors,
+             std::to_array<TensorRule>(
+                 {{"model.layers.*.linear_attn.in_proj_qkv", "blk.*.attn_qkv", {Rows::key_value_heads}},
+                  {"model.layers.*.linear_attn.in_proj_z", "blk.*.attn_gate", {Rows::value_heads}},
+                  {"model.layers.*.linear_attn.in_proj_b", "blk.*.ssm_beta", {Rows::value_heads}},
+                  {"model.layers.*.linear_attn.in_proj_a", "blk.*.ssm_alpha", {Rows::value_heads}},
+                  {"model.layers.*.linear_attn.conv1d",
+                   "blk.*.ssm_conv1d",
+                   {.rows = Rows::key_value_heads, .axes = Axes::squeezed}},
+                  {"model.layers.*.linear_attn.dt_bias", "blk.*.ssm_dt.bias", {Rows::value_heads}},
+                  {"model.layers.*.linear_attn.A_log", "blk.*.ssm_a", {Rows::value_heads, Values::minus_exponential}},
+                  {"model.layers.*.linear_attn.out_proj", "blk.*.ssm_out", {Rows::value_columns}}}));
 
   static void add_keys(Settings& in, Keys& out) {
     Qwen3NextFolder::add_keys(in, out);
