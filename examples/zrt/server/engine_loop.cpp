@@ -2,6 +2,7 @@
 // examples/zrt/server/engine_loop.cpp: requests into the engine, tokens out of it.
 #include "engine_loop.hpp"
 #include <zrt/engine/stop_strings.hpp>
+#include <zrt/ops/state.hpp>
 #include <zrt/text/detokenizer.hpp>
 
 #include <algorithm>
@@ -347,7 +348,7 @@ void EngineLoop::show_load() {
   }
   Load load;
   load.slots = slots_;
-  const auto pages_of = [](std::uint32_t positions) { return (positions + kPagePositions - 1) / kPagePositions; };
+  const auto pages_of = [](std::uint32_t positions) { return (positions + zrt::kPageTokens - 1) / zrt::kPageTokens; };
   load.pages = std::uint64_t{slots_} * pages_of(model_.context());
   std::uint64_t used = 0;
   for (const auto& [id, choice] : running_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/metrics.cpp: figures to the text format of Prometheus.
 #include "metrics.hpp"
+#include <zrt/ops/state.hpp>
 
 #include <cstdio>
 
@@ -185,7 +186,7 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
   const std::string labels = model + ",engine=\"0\"";
   figures("vllm:", labels);
   single(out, "vllm:cache_config_info", "gauge", "The size and number of pages, as labels.",
-         labels + ",block_size=\"" + std::to_string(kPagePositions) + "\",num_gpu_blocks=\"" +
+         labels + ",block_size=\"" + std::to_string(zrt::kPageTokens) + "\",num_gpu_blocks=\"" +
              std::to_string(load_.pages) + "\"",
          1.0);
   TenantUsage all;

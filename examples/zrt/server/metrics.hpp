@@ -46,14 +46,12 @@ struct TenantUsage {
   TenantUsage& operator+=(const TenantUsage& other);
 };
 
-inline constexpr std::uint32_t kPagePositions = 16;
-
 /// What the engine holds at the moment.
 struct Load {
   std::uint32_t running = 0;
   std::uint32_t waiting = 0;
   std::uint32_t slots = 0;
-  std::uint64_t pages = 0;  ///< of kPagePositions
+  std::uint64_t pages = 0;  ///< of zrt::kPageTokens positions
   double pages_used = 0.0;  ///< of all, 0 to 1
 };
 

@@ -94,9 +94,23 @@ template <class B, class O, class Model> class StepOutcomes {
       fail_run(a, r.error(), outcome);
       return r;
     }
+    if (outcome.failed && outcome.accepted != 0) {
+      fail_later(a, run.tokens[at], outcome);
+      return {};
+    }
     const bool goes_on = !outcome.failed && !outcome.last && !outcome.empty;
     if (guesses && goes_on && outcome.token == guess) ++outcome.accepted;
     return {};
+  }
+  /// A fault behind accepted drafts, the last of which is `token`, waits for a step of its own: without drafts, the
+  /// request would have told the tokens before it.
+  static void fail_later(ActiveRequest& a, std::uint32_t token, serve::Outcome& outcome) noexcept {
+    const std::uint32_t accepted = outcome.accepted - 1;
+    outcome = {};
+    outcome.token = token;
+    outcome.accepted = accepted;
+    a.finish = FinishReason::none;
+    a.error.reset();
   }
   /// Takes a sequence back behind the drafts that are its tokens.
   void take_drafts(const serve::PlannedRun& run, const serve::Outcome& outcome) noexcept {

@@ -55,7 +55,7 @@ inline constexpr auto kPostNormTensors = std::to_array<TensorRule>({
     {"model.layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm"},
 });
 
-/// Joins lists of rules; of rules with the same `from`, those of the earlier list count.
+/// Joins lists of rules. Every rule that fits a tensor makes one of it, in order.
 template <std::size_t A, std::size_t B>
 [[nodiscard]] constexpr std::array<TensorRule, A + B> joined(const std::array<TensorRule, A>& a,
                                                              const std::array<TensorRule, B>& b) noexcept {
