@@ -46,10 +46,10 @@ Json rates_json(const MachineRates& m) {
 }
 
 /// A row: what ran, how fast, what it had to read and compute, and the share of the machine's rates.
-Json row_json(Model& model, const BenchOptions& o, const char* what, const Load& load, const Timed& timed,
+Json row_json(Model& model, const BenchOptions& o, const char* what, const BenchLoad& load, const Timed& timed,
               const MachineRates& before, const MachineRates& after, std::uint64_t memory) {
   const MachineRates machine = mean(before, after);
-  const Traffic need = traffic(model, {timed.tokens_per_step, timed.rows, timed.visible, timed.cached});
+  const StepCost need = traffic(model, {timed.tokens_per_step, timed.rows, timed.visible, timed.cached});
   const double step = timed.total() / static_cast<double>(timed.seconds.size());
   const double gbs = need.bytes() / step / 1e9;
   const double int8 = need.int8_ops / step / 1e9;
@@ -93,7 +93,7 @@ zrt::Result<Json> run_row(const BenchOptions& o, bool prefill, std::uint32_t bat
   auto model = open_model(o.model, options);
   if (!model) return zrt::pass(model);
   if (!machine) machine = std::make_unique<Machine>(o.model.threads, (*model)->isa(), plan_weight_bytes(**model));
-  const Load load{batch, prefill ? o.prompt_tokens : o.generated_tokens, prefill ? 0 : o.depth, o.repetitions};
+  const BenchLoad load{batch, prefill ? o.prompt_tokens : o.generated_tokens, prefill ? 0 : o.depth, o.repetitions};
   const MachineRates before = machine->measure();
   reset_peak_memory();
   const auto timed = prefill ? time_prefill(**model, load) : time_decode(**model, load);

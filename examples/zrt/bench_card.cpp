@@ -155,7 +155,7 @@ zrt::Result<Json> timed_row(const std::shared_ptr<CardSystem>& system, const Ben
   options.kv_type = kv_type(o.kv);
   auto model = open_on(system, o.model.card, o.model.path, options);
   if (!model) return zrt::pass(model);
-  const Load load{batch, prefill ? o.prompt_tokens : o.generated_tokens, prefill ? 0 : o.depth, o.repetitions};
+  const BenchLoad load{batch, prefill ? o.prompt_tokens : o.generated_tokens, prefill ? 0 : o.depth, o.repetitions};
   const auto timed = prefill ? time_prefill(**model, load) : time_decode(**model, load);
   if (!timed) return zrt::pass(timed);
   const double step = timed->total() / static_cast<double>(timed->seconds.size());

@@ -31,7 +31,7 @@ std::vector<std::int32_t> some_tokens(const Model& model, std::uint32_t count, s
   return ids;
 }
 
-zrt::Result<void> submit_all(Model& model, const Load& load, std::uint32_t prompt, std::uint32_t generated) {
+zrt::Result<void> submit_all(Model& model, const BenchLoad& load, std::uint32_t prompt, std::uint32_t generated) {
   for (std::uint32_t s = 0; s < load.batch; ++s) {
     const std::vector<std::int32_t> ids = some_tokens(model, prompt, s);
     zrt::Request request;
@@ -56,7 +56,7 @@ zrt::Result<double> timed_step(Model& model, std::size_t& left, std::uint32_t& h
 
 }  // namespace
 
-zrt::Result<Timed> time_prefill(Model& model, const Load& load) {
+zrt::Result<Timed> time_prefill(Model& model, const BenchLoad& load) {
   Timed timed;
   for (std::uint32_t r = 0; r <= load.repetitions; ++r) {
     if (auto s = submit_all(model, load, load.tokens, 1); !s) return zrt::pass(s);
@@ -76,7 +76,7 @@ zrt::Result<Timed> time_prefill(Model& model, const Load& load) {
   return timed;
 }
 
-zrt::Result<Timed> time_decode(Model& model, const Load& load) {
+zrt::Result<Timed> time_decode(Model& model, const BenchLoad& load) {
   Timed timed;
   // A decode continues at least one token; the step that reads the prompt gives the first new one.
   const std::uint32_t prompt = std::max(load.depth, 1u);

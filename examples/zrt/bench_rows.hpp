@@ -20,7 +20,7 @@ struct Timed {
   [[nodiscard]] double percentile(double share) const;
 };
 
-struct Load {
+struct BenchLoad {
   std::uint32_t batch = 1;
   std::uint32_t tokens = 0;  ///< per sequence: of the prompt, or generated
   std::uint32_t depth = 0;   ///< for a decode: positions in the cache before it
@@ -28,8 +28,8 @@ struct Load {
 };
 
 /// Reads `tokens` prompt tokens in each of `batch` sequences.
-[[nodiscard]] zrt::Result<Timed> time_prefill(Model& model, const Load& load);
+[[nodiscard]] zrt::Result<Timed> time_prefill(Model& model, const BenchLoad& load);
 /// Generates `tokens` tokens in each of `batch` sequences; only pure decode steps count.
-[[nodiscard]] zrt::Result<Timed> time_decode(Model& model, const Load& load);
+[[nodiscard]] zrt::Result<Timed> time_decode(Model& model, const BenchLoad& load);
 
 }  // namespace program

@@ -11,15 +11,15 @@
 namespace program {
 namespace {
 
-using Encoder = zrt::ImageEncoder<engines::CpuPrograms>;
+using CpuImageEncoder = zrt::ImageEncoder<engines::CpuPrograms>;
 
-zrt::Result<Encoder> open_encoder(const std::string& path, engines::CpuPrograms::Device& device) {
+zrt::Result<CpuImageEncoder> open_encoder(const std::string& path, engines::CpuPrograms::Device& device) {
   auto file = zrt::model::GgufFile::open(path);
   if (!file) return zrt::pass(file);
-  return Encoder::open(std::move(*file), device);
+  return CpuImageEncoder::open(std::move(*file), device);
 }
 
-zrt::Result<zrt::ImageRows> encode(Encoder& encoder, const std::string& path, zrt::model::ImageLimits limits) {
+zrt::Result<zrt::ImageRows> encode(CpuImageEncoder& encoder, const std::string& path, zrt::model::ImageLimits limits) {
   const auto bytes = read_file(path);
   if (!bytes) return zrt::pass(bytes);
   const auto image = image::read_image(*bytes);

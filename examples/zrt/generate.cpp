@@ -44,7 +44,7 @@ zrt::Request request_of(const GenerateOptions& o, const ImagePrompt& prompt, std
 bool print_line(const Json& line) { return print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
 /// What the callable of a run has seen, and how far the model is in the prompt.
-struct Progress {
+struct GenerateProgress {
   bool json = false;            ///< an object for each token instead of the text alone
   std::size_t prompt = 0;       ///< tokens
   std::size_t prompt_read = 0;  ///< those of them that the model has read
@@ -79,7 +79,7 @@ struct Progress {
 
 /// Tokens per second of a run that began at `start`. The first token comes with the prompt's last step.
 struct Speeds {
-  Speeds(const Progress& p, Clock::time_point start, Clock::time_point end)
+  Speeds(const GenerateProgress& p, Clock::time_point start, Clock::time_point end)
       : prompt(rate(static_cast<double>(p.prompt_read), seconds((p.tokens.empty() ? end : p.first) - start))),
         generation(p.tokens.size() > 1 ? rate(static_cast<double>(p.tokens.size() - 1), seconds(end - p.first)) : 0.0) {
   }
@@ -89,20 +89,20 @@ struct Speeds {
 };
 
 /// "512 tokens", or of how many.
-std::string prompt_text(const Progress& p) {
+std::string prompt_text(const GenerateProgress& p) {
   std::string text = std::to_string(p.prompt_read);
   if (p.prompt_read != p.prompt) text += " of " + std::to_string(p.prompt);
   return text + " tokens";
 }
 
-void report(const Progress& p, const Speeds& speeds) {
+void report(const GenerateProgress& p, const Speeds& speeds) {
   const std::string_view why = name(p.finish);
   std::fprintf(stderr, "\nprompt: %s, %.1f tokens/s; generation: %zu tokens, %.1f tokens/s; finish: %.*s\n",
                prompt_text(p).c_str(), speeds.prompt, p.tokens.size(), speeds.generation, static_cast<int>(why.size()),
                why.data());
 }
 
-bool print_last(Model& model, const GenerateOptions& o, const Progress& p, const Speeds& speeds) {
+bool print_last(Model& model, const GenerateOptions& o, const GenerateProgress& p, const Speeds& speeds) {
   const Json out{{"finish", name(p.finish)},
                  {"text", p.text},
                  {"tokens", p.tokens},
@@ -190,7 +190,7 @@ int generate(const GenerateOptions& o) {
   const auto start = Clock::now();
   const auto id = (*model)->submit(request);
   if (!id) return failed(id.error());
-  Progress progress;
+  GenerateProgress progress;
   progress.json = o.json;
   progress.prompt = tokens;
   for (std::size_t left = 1; left != 0;) {

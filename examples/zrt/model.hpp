@@ -9,8 +9,8 @@
 #include <zrt/plan/memory.hpp>
 #include <zrt/text/tokenizer.hpp>
 #include <zrt/trace/recorder.hpp>
+#include <zrt/trace/run_comparison.hpp>
 #include <zrt/trace/timeline.hpp>
-#include <zrt/trace/validation.hpp>
 
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace program {
 
-using OnToken = std::function<bool(zrt::RequestId, const zrt::Token&)>;
+using TokenCallback = std::function<bool(zrt::RequestId, const zrt::Token&)>;
 using Choose = std::function<std::int32_t(std::uint32_t position, std::span<const float> logits)>;
 
 /// A card of backend pm4, and the way to its queues.
@@ -100,7 +100,7 @@ class Model {
   [[nodiscard]] virtual zrt::Result<void> change_tenant(zrt::TenantId tenant, const zrt::TenantQuota& quota) = 0;
   [[nodiscard]] virtual zrt::Result<void> remove_tenant(zrt::TenantId tenant) = 0;
   [[nodiscard]] virtual zrt::Result<zrt::TenantLedger> usage(zrt::TenantId tenant) const = 0;
-  [[nodiscard]] virtual zrt::Result<std::size_t> step(const OnToken& on_token) = 0;
+  [[nodiscard]] virtual zrt::Result<std::size_t> step(const TokenCallback& on_token) = 0;
   [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                                          const Choose& choose) = 0;
   [[nodiscard]] virtual zrt::Result<double> perplexity(std::string_view text) = 0;

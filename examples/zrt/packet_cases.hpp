@@ -85,17 +85,17 @@ template <class Target> class PacketCases {
   }
 
   /// A reference that `value` compares with as wanted.
-  static constexpr std::uint64_t reference(zrt::pm4::Compare compare, std::uint64_t value) {
-    using zrt::pm4::Compare;
-    if (compare == Compare::greater) return value - 1;
-    return compare == Compare::less || compare == Compare::not_equal ? value + 1 : value;
+  static constexpr std::uint64_t reference(zrt::pm4::WaitCondition compare, std::uint64_t value) {
+    using zrt::pm4::WaitCondition;
+    if (compare == WaitCondition::greater) return value - 1;
+    return compare == WaitCondition::less || compare == WaitCondition::not_equal ? value + 1 : value;
   }
 
   /// Of the first words of the page, which WRITE_DATA has left there.
   void waits() {
     using namespace zrt::pm4;
     for (const NamedValue& function : fields::kCompare) {
-      const auto compare = static_cast<Compare>(function.value);
+      const auto compare = static_cast<WaitCondition>(function.value);
       const std::string name = " until " + std::string(function.name);
       add("WAIT_REG_MEM" + name,
           WaitMemory{

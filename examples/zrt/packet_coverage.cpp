@@ -41,20 +41,20 @@ bool left_out(std::string_view packet, std::string_view field, std::string_view 
       kLeftOut, [&](const LeftOut& l) { return l.packet == packet && l.field == field && l.value == value; });
 }
 
-std::string value_name(const pm4::Packet& packet, const pm4::Field& field, std::string_view value) {
+std::string value_name(const pm4::Packet& packet, const pm4::BitField& field, std::string_view value) {
   return std::string(packet.name) + '.' + std::string(field.name) + '=' + std::string(value);
 }
 
 }  // namespace
 
-zrt::Result<void> PacketCoverage::add(std::span<const std::uint32_t> stream, pm4::Place place) {
+zrt::Result<void> PacketCoverage::add(std::span<const std::uint32_t> stream, pm4::PacketPlace place) {
   pm4::PacketReader reader(stream, generation_, place);
   while (!reader.done()) {
     const auto packet = reader.next();
     if (!packet) return zrt::pass(packet);
     packets_.emplace(packet->kind->name);
     if (packet->words.size() == 1) continue;
-    for (const pm4::Field& field : packet->kind->fields)
+    for (const pm4::BitField& field : packet->kind->fields)
       if (holds(field.defined, generation_) && !field.values.empty())
         values_.insert(value_name(*packet->kind, field, field.name_of(field.get(packet->payload(), 1))));
   }
@@ -66,7 +66,7 @@ std::string PacketCoverage::missing(bool user_queue) const {
     if (packet->use == pm4::Use::graphics_only || packet->use == pm4::Use::fields_unstated) continue;
     if (left_out(packet->name, "", "") || (packet == &pm4::kProtectedFenceSignal && !user_queue)) continue;
     if (!packets_.contains(std::string(packet->name))) return std::string(packet->name);
-    for (const pm4::Field& field : packet->fields) {
+    for (const pm4::BitField& field : packet->fields) {
       if (!holds(field.defined, generation_)) continue;
       for (const pm4::NamedValue& value : field.values)
         if (const std::string name = value_name(*packet, field, value.name);

@@ -16,7 +16,7 @@ class PacketCoverage {
   explicit PacketCoverage(zrt::pm4::Generation generation) : generation_(generation) {}
 
   /// Takes a stream that was run. Errors: those of PacketReader.
-  [[nodiscard]] zrt::Result<void> add(std::span<const std::uint32_t> stream, zrt::pm4::Place place);
+  [[nodiscard]] zrt::Result<void> add(std::span<const std::uint32_t> stream, zrt::pm4::PacketPlace place);
 
   /// Packets, and values of their fields, that were run.
   [[nodiscard]] std::size_t packets() const { return packets_.size(); }

@@ -70,10 +70,10 @@ class ByteScale {
 /// Where instructions stand; those of folded layers but the first have no column.
 class Columns {
  public:
-  Columns(const std::vector<Fold>& boxes, std::size_t instructions, bool wide)
+  Columns(const std::vector<FoldedRange>& boxes, std::size_t instructions, bool wide)
       : column_of_(instructions), width_(wide ? 74 : 7), gap_(wide ? 22 : 2) {
     double x = kLeft;
-    for (const Fold& box : boxes) {
+    for (const FoldedRange& box : boxes) {
       starts_.push_back(x);
       for (std::size_t i = 0; i < box.size; ++i, x += width_) column_of_[box.first + i] = x;
       ends_.push_back(x);
@@ -102,7 +102,8 @@ struct Stretch {
 
 /// Where a register is drawn: from the middle of the column of the instruction that writes it to the middle of the last
 /// that reads it. What lives on into layers that are not drawn ends at the edge of its box.
-std::vector<Stretch> stretches(const Json& reg, bool is_input, const std::vector<Fold>& boxes, const Columns& columns) {
+std::vector<Stretch> stretches(const Json& reg, bool is_input, const std::vector<FoldedRange>& boxes,
+                               const Columns& columns) {
   const std::size_t written = reg["first_write"].get<std::size_t>();
   const Json& read = reg["last_read"];
   const bool is_read = read.is_number();
@@ -124,7 +125,7 @@ std::vector<Stretch> stretches(const Json& reg, bool is_input, const std::vector
 }
 
 std::string title_of(const Json& plan, const Json& reg, const std::optional<std::size_t>& writer,
-                     const std::string& name, const Place& place) {
+                     const std::string& name, const ArenaRange& place) {
   std::string out = "r" + reg["index"].dump() + "  " + reg["type"].get<std::string>() + "\n";
   out += writer ? "written by " + std::to_string(*writer) + " " +
                       plan["instructions"][*writer]["op"].get<std::string>() + " as " + name
@@ -140,7 +141,8 @@ std::string title_of(const Json& plan, const Json& reg, const std::optional<std:
 
 class Picture {
  public:
-  Picture(const Json& plan, const Json& arena, const std::vector<Fold>& boxes, const OpColours& colours, bool wide)
+  Picture(const Json& plan, const Json& arena, const std::vector<FoldedRange>& boxes, const OpColours& colours,
+          bool wide)
       : plan_(plan),
         boxes_(boxes),
         colours_(colours),
@@ -192,7 +194,7 @@ class Picture {
   [[nodiscard]] std::string bands() const {
     std::string out;
     for (std::size_t b = 0; b < boxes_.size(); ++b) {
-      const Fold& fold = boxes_[b];
+      const FoldedRange& fold = boxes_[b];
       const std::string name = label(plan_, fold);
       out += box(fold.layer ? "band layer" : "band", x_.start(b) - x_.gap() / 4, kTop - 6,
                  x_.end(b) - x_.start(b) + x_.gap() / 2, y_.bottom() - kTop + 12, {}, name);
@@ -266,7 +268,7 @@ class Picture {
 
   [[nodiscard]] std::string op_names() const {
     std::string out;
-    for (const Fold& fold : boxes_)
+    for (const FoldedRange& fold : boxes_)
       for (std::size_t i = fold.first; i < fold.first + fold.size; ++i) {
         const double x = *x_.of(i) + x_.width() / 2 + 4, y = y_.bottom() + 18;
         const std::string op = plan_["instructions"][i]["op"].get<std::string>();
@@ -277,7 +279,7 @@ class Picture {
   }
 
   const Json& plan_;
-  const std::vector<Fold>& boxes_;
+  const std::vector<FoldedRange>& boxes_;
   const OpColours& colours_;
   bool wide_;
   Places places_;
@@ -288,8 +290,8 @@ class Picture {
 
 }  // namespace
 
-std::string arena_svg(const Json& plan, const Json& arena, const std::vector<Fold>& boxes, const OpColours& colours,
-                      bool wide) {
+std::string arena_svg(const Json& plan, const Json& arena, const std::vector<FoldedRange>& boxes,
+                      const OpColours& colours, bool wide) {
   return Picture(plan, arena, boxes, colours, wide).svg();
 }
 

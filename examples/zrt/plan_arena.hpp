@@ -26,6 +26,6 @@ class OpColours {
 /// box from the instruction that writes it to the last that reads it, as high as its bytes on a scale that keeps small
 /// ones visible. `wide` draws names; without it a column is a few pixels.
 [[nodiscard]] std::string arena_svg(const nlohmann::ordered_json& plan, const nlohmann::ordered_json& arena,
-                                    const std::vector<Fold>& boxes, const OpColours& colours, bool wide);
+                                    const std::vector<FoldedRange>& boxes, const OpColours& colours, bool wide);
 
 }  // namespace program::drawing

@@ -12,10 +12,10 @@ namespace program::drawing {
 using Json = nlohmann::ordered_json;
 
 Places places(const Json& plan, const Json& arena) {
-  Places out{std::vector<std::optional<Place>>(plan["registers"].size()),
-             std::vector<std::optional<Place>>(plan["instructions"].size())};
+  Places out{std::vector<std::optional<ArenaRange>>(plan["registers"].size()),
+             std::vector<std::optional<ArenaRange>>(plan["instructions"].size())};
   for (const Json& buffer : arena["buffers"]) {
-    const Place place{buffer["offset"].get<std::uint64_t>(), buffer["bytes"].get<std::uint64_t>()};
+    const ArenaRange place{buffer["offset"].get<std::uint64_t>(), buffer["bytes"].get<std::uint64_t>()};
     for (const Json& reg : buffer["registers"]) out.of_register[reg.get<std::size_t>()] = place;
     for (const Json& insn : buffer["scratch_of"]) out.scratch_of[insn.get<std::size_t>()] = place;
   }
@@ -64,7 +64,7 @@ class Signatures {
     return out + place(places_->scratch_of[insn["index"].get<std::size_t>()]);
   }
 
-  static std::string place(const std::optional<Place>& place) {
+  static std::string place(const std::optional<ArenaRange>& place) {
     return place ? "@" + std::to_string(place->offset) + "+" + std::to_string(place->bytes) : std::string("@");
   }
 
@@ -76,15 +76,15 @@ class Signatures {
 
 /// A layer ends where it has as many instructions as the one before, if those do the same: what follows without a
 /// weight of its own belongs to the head.
-void part_from_last_layer(std::vector<Fold>& boxes, const Signatures& signatures) {
+void part_from_last_layer(std::vector<FoldedRange>& boxes, const Signatures& signatures) {
   for (std::size_t i = boxes.size(); i-- > 1;) {
-    const Fold before = boxes[i - 1];
-    Fold& last = boxes[i];
+    const FoldedRange before = boxes[i - 1];
+    FoldedRange& last = boxes[i];
     if (!last.layer) continue;
     if (!before.layer || last.size <= before.size ||
         signatures.of(before.first, before.size) != signatures.of(last.first, before.size))
       return;
-    const Fold rest{last.first + before.size, last.size - before.size, 1, {}};
+    const FoldedRange rest{last.first + before.size, last.size - before.size, 1, {}};
     last.size = before.size;
     if (i + 1 < boxes.size() && !boxes[i + 1].layer) {
       boxes[i + 1].first = rest.first;
@@ -96,8 +96,8 @@ void part_from_last_layer(std::vector<Fold>& boxes, const Signatures& signatures
   }
 }
 
-std::vector<Fold> parts(const Json& plan) {
-  std::vector<Fold> boxes;
+std::vector<FoldedRange> parts(const Json& plan) {
+  std::vector<FoldedRange> boxes;
   const Json& instructions = plan["instructions"];
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const auto layer = layer_of(instructions[i]);
@@ -110,12 +110,12 @@ std::vector<Fold> parts(const Json& plan) {
 
 }  // namespace
 
-std::vector<Fold> unfolded(const Json& plan) { return parts(plan); }
+std::vector<FoldedRange> unfolded(const Json& plan) { return parts(plan); }
 
-std::vector<Fold> fold(const Json& plan, const Json* arena) {
+std::vector<FoldedRange> fold(const Json& plan, const Json* arena) {
   const Signatures signatures(plan, arena);
-  std::vector<Fold> boxes;
-  for (const Fold& part : parts(plan)) {
+  std::vector<FoldedRange> boxes;
+  for (const FoldedRange& part : parts(plan)) {
     const bool same = !boxes.empty() && boxes.back().layer && part.layer && boxes.back().size == part.size &&
                       signatures.of(boxes.back().first, part.size) == signatures.of(part.first, part.size);
     if (same)
@@ -126,7 +126,7 @@ std::vector<Fold> fold(const Json& plan, const Json* arena) {
   return boxes;
 }
 
-std::string label(const Json& plan, const Fold& box) {
+std::string label(const Json& plan, const FoldedRange& box) {
   if (box.layer) {
     const std::string first = std::to_string(*box.layer);
     return box.repeats == 1

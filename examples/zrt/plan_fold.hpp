@@ -12,7 +12,7 @@
 namespace program::drawing {
 
 /// Consecutive instructions that are drawn together: a layer that stands for several, or what lies between layers.
-struct Fold {
+struct FoldedRange {
   std::size_t first = 0;  ///< instruction
   std::size_t size = 0;   ///< instructions of one repetition
   std::size_t repeats = 1;
@@ -23,24 +23,25 @@ struct Fold {
 
 /// The boxes of a plan_json(), in order. With an arena of memory_json(), layers whose registers lie elsewhere or live
 /// longer are boxes of their own.
-[[nodiscard]] std::vector<Fold> fold(const nlohmann::ordered_json& plan, const nlohmann::ordered_json* arena = nullptr);
+[[nodiscard]] std::vector<FoldedRange> fold(const nlohmann::ordered_json& plan,
+                                            const nlohmann::ordered_json* arena = nullptr);
 
 /// As fold() with nothing folded: a box per layer.
-[[nodiscard]] std::vector<Fold> unfolded(const nlohmann::ordered_json& plan);
+[[nodiscard]] std::vector<FoldedRange> unfolded(const nlohmann::ordered_json& plan);
 
 /// "layers 0 to 21", or the ops of a box that is no layer.
-[[nodiscard]] std::string label(const nlohmann::ordered_json& plan, const Fold& box);
+[[nodiscard]] std::string label(const nlohmann::ordered_json& plan, const FoldedRange& box);
 
 /// A range of bytes in an arena.
-struct Place {
+struct ArenaRange {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 
 /// Where registers and scratch of a plan lie.
 struct Places {
-  std::vector<std::optional<Place>> of_register;
-  std::vector<std::optional<Place>> scratch_of;  ///< by instruction
+  std::vector<std::optional<ArenaRange>> of_register;
+  std::vector<std::optional<ArenaRange>> scratch_of;  ///< by instruction
 };
 [[nodiscard]] Places places(const nlohmann::ordered_json& plan, const nlohmann::ordered_json& arena);
 

@@ -91,7 +91,7 @@ std::string parameter_text(const Json& value) {
 class Page {
  public:
   Page(const Json& plan, const Json& memory) : plan_(plan), memory_(memory), colours_(plan), boxes_(fold(plan)) {
-    for (const Fold& box : boxes_)
+    for (const FoldedRange& box : boxes_)
       for (std::size_t i = 0; i < box.size; ++i) step_.add(plan["instructions"][box.first + i], box.repeats);
     for (const Json& w : plan["weights"]) weights_[w["name"].get<std::string>()] = &w;
     for (const Json& insn : plan["instructions"])
@@ -147,7 +147,7 @@ class Page {
 
   // --- the step ------------------------------------------------------------------------------------
 
-  [[nodiscard]] Moved moved_by(const Fold& box) const {
+  [[nodiscard]] Moved moved_by(const FoldedRange& box) const {
     Moved moved;
     for (std::size_t i = 0; i < box.size; ++i) moved.add(plan_["instructions"][box.first + i]);
     return moved;
@@ -163,7 +163,7 @@ class Page {
   /// Every layer for itself, as wide as its bytes.
   [[nodiscard]] std::string strip() const {
     std::string out;
-    for (const Fold& box : boxes_) {
+    for (const FoldedRange& box : boxes_) {
       const Moved moved = moved_by(box);
       for (std::size_t n = 0; n < box.repeats; ++n) {
         const std::string name = box.layer ? "layer " + std::to_string(*box.layer + n) : label(plan_, box);
@@ -177,7 +177,7 @@ class Page {
   }
 
   /// What a stretch of the strip is called, where there is room for it.
-  [[nodiscard]] std::string strip_name(const Fold& box, std::size_t n, std::uint64_t bytes) const {
+  [[nodiscard]] std::string strip_name(const FoldedRange& box, std::size_t n, std::uint64_t bytes) const {
     if (static_cast<double>(bytes) < 0.02 * static_cast<double>(step_.all())) return {};
     return words("b", {}, box.layer ? std::to_string(*box.layer + n) : box.first == 0 ? "in" : "head");
   }
@@ -197,11 +197,11 @@ class Page {
                                 " positions. The same plan runs every batch. Click a box to open it.") +
                       kinds_key() + strip();
     std::string boxes;
-    for (const Fold& box : boxes_) boxes += box_of(box);
+    for (const FoldedRange& box : boxes_) boxes += box_of(box);
     return out + tag("div", {}, boxes);
   }
 
-  [[nodiscard]] std::string box_of(const Fold& box) const {
+  [[nodiscard]] std::string box_of(const FoldedRange& box) const {
     const Moved one = moved_by(box);
     const std::uint64_t all = one.all() * box.repeats;
     Moved total;
@@ -227,7 +227,7 @@ class Page {
                    inside);
   }
 
-  [[nodiscard]] std::string instruction(const Json& insn, const Fold& box, std::uint64_t whole) const {
+  [[nodiscard]] std::string instruction(const Json& insn, const FoldedRange& box, std::uint64_t whole) const {
     Moved moved;
     moved.add(insn);
     const std::string op = insn["op"].get<std::string>();
@@ -291,7 +291,7 @@ class Page {
 
   [[nodiscard]] std::string arena(const char* which, const std::string& title) const {
     const Json& a = memory_[which];
-    const std::vector<Fold> all = unfolded(plan_);
+    const std::vector<FoldedRange> all = unfolded(plan_);
     return words("h3", {}, title + ": " + bytes_text(arena_bytes(which))) +
            tag("div", "scroll", arena_svg(plan_, a, fold(plan_, &a), colours_, true)) +
            tag("details", {},
@@ -359,7 +359,7 @@ class Page {
   const Json& plan_;
   const Json& memory_;
   OpColours colours_;
-  std::vector<Fold> boxes_;
+  std::vector<FoldedRange> boxes_;
   Moved step_;
   std::map<std::string, const Json*> weights_;
   std::map<std::size_t, std::string> writers_;

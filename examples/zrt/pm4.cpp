@@ -108,7 +108,7 @@ int pm4_decode(const Pm4DecodeOptions& o) {
   std::string text;
   Json listed{{"target", o.target}, {"packets", Json::array()}};
   zrt::Result<void> status;
-  pm4::PacketReader reader(*words, generation, o.indirect ? pm4::Place::indirect_buffer : pm4::Place::ring);
+  pm4::PacketReader reader(*words, generation, o.indirect ? pm4::PacketPlace::indirect_buffer : pm4::PacketPlace::ring);
   while (!reader.done()) {
     const auto packet = reader.next();
     if (!packet) {

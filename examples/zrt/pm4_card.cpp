@@ -57,7 +57,7 @@ zrt::Result<MemtestCounts> cycle(const CardDevice& device, std::uint64_t cycles,
     for (std::uint64_t i = 0; i < cycles; ++i) {
       auto& memory = memories[random() % memories.size()];
       const auto heap = static_cast<pm4::Heap>(random() % 3);
-      const auto access = static_cast<pm4::Access>(random() % 3);
+      const auto access = static_cast<pm4::GpuAccess>(random() % 3);
       const std::uint64_t bytes = 1 + random() % most_bytes;
       if (memory) {
         memory.reset();

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 namespace pm4 = zrt::pm4;
 
 /// Memory of at most a word that is not as it should be.
-struct Difference {
+struct ChangedWord {
   std::size_t at = 0;
   std::string found, expected;
 };
@@ -32,19 +32,19 @@ std::string hex(const RegionBytes& bytes, std::size_t at) {
 
 /// The first word of region `index` that is neither as it was afterwards nor a float that is near to what is
 /// expected, or a float that is not near although it is as it was; the near ones counted.
-std::optional<Difference> first_difference(const RingCase& c, std::size_t index, std::size_t& rounded) {
+std::optional<ChangedWord> first_difference(const RingCase& c, std::size_t index, std::size_t& rounded) {
   const CaseRegion& region = c.regions[index];
   for (std::size_t at = 0; at < region.bytes.size(); at += 4) {
     const bool same =
         std::memcmp(&region.bytes[at], &region.after[at], std::min<std::size_t>(4, region.bytes.size() - at)) == 0;
     if (!c.floats || !c.floats->hold(index, at)) {
-      if (!same) return Difference{at, hex(region.bytes, at), hex(region.after, at)};
+      if (!same) return ChangedWord{at, hex(region.bytes, at), hex(region.after, at)};
       continue;
     }
     float got = 0;
     std::memcpy(&got, &region.bytes[at], 4);
     if (!c.floats->are_near(at, got))
-      return Difference{at, std::to_string(got), std::to_string(c.floats->values[(at - c.floats->offset) / 4])};
+      return ChangedWord{at, std::to_string(got), std::to_string(c.floats->values[(at - c.floats->offset) / 4])};
     rounded += same ? 0 : 1;
   }
   return std::nullopt;

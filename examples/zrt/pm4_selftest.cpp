@@ -22,13 +22,13 @@ template <class Target> class Selftest {
 
   /// Runs each form of each packet.
   zrt::Result<std::size_t> packets() {
-    auto page = CardMemory::allocate(device_, pm4::Heap::host_visible, 4096, pm4::Access::read_write);
+    auto page = CardMemory::allocate(device_, pm4::Heap::host_visible, 4096, pm4::GpuAccess::read_write);
     if (!page) return zrt::pass(page);
-    auto inside = CardMemory::allocate(device_, pm4::Heap::host_visible, 4096, pm4::Access::read);
+    auto inside = CardMemory::allocate(device_, pm4::Heap::host_visible, 4096, pm4::GpuAccess::read);
     if (!inside) return zrt::pass(inside);
     const PacketCases<Target> cases(queue_, page->address(), *inside, device_.tier() == pm4::Tier::user_queue);
     for (const auto& stream : cases.inside())
-      if (auto r = coverage_.add(stream, pm4::Place::indirect_buffer); !r) return zrt::pass(r);
+      if (auto r = coverage_.add(stream, pm4::PacketPlace::indirect_buffer); !r) return zrt::pass(r);
     for (const PacketCase& c : cases.all()) {
       if (auto r = run(c.words); !r) return named(c.name, r.error());
       const auto found = zrt::read_little<std::uint64_t>(page->span().data() + c.at);
@@ -44,7 +44,7 @@ template <class Target> class Selftest {
   zrt::Result<std::size_t> kernels(pm4::KernelFiles files) {
     const auto bytes = pm4::KernelTable::code_bytes(files, device_.target());
     if (!bytes) return zrt::pass(bytes);
-    auto code = CardMemory::allocate(device_, pm4::Heap::bar, *bytes, pm4::Access::execute);
+    auto code = CardMemory::allocate(device_, pm4::Heap::bar, *bytes, pm4::GpuAccess::execute);
     if (!code) return zrt::pass(code);
     pm4::KernelTable table(zrt::system_allocator());
     if (auto r = table.load<Target>(files, device_.target(), code->address(), code->span()); !r) return zrt::pass(r);
@@ -72,7 +72,7 @@ template <class Target> class Selftest {
     return zrt::fail(why.code(), what, ": ", why.text());
   }
   zrt::Result<void> run(std::span<const std::uint32_t> packets) {
-    if (auto r = coverage_.add(packets, pm4::Place::ring); !r) return r;
+    if (auto r = coverage_.add(packets, pm4::PacketPlace::ring); !r) return r;
     const auto fence = queue_.submit(packets);
     if (!fence) return zrt::pass(fence);
     return queue_.wait(*fence, kSelftestTimeout);

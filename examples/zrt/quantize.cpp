@@ -21,12 +21,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// What has been written, and a line on a terminal meanwhile. There is room for all tensors.
-struct Progress {
+struct QuantizeProgress {
   std::vector<zrt::model::QuantizedTensor> tensors;
   bool shown = false;
 
   static void done(void* context, const zrt::model::QuantizedTensor& tensor) noexcept {
-    auto& self = *static_cast<Progress*>(context);
+    auto& self = *static_cast<QuantizeProgress*>(context);
     self.tensors.push_back(tensor);
     if (self.shown)
       (void)std::fprintf(stderr, "\r\033[K%zu of %zu: %.*s", self.tensors.size(), self.tensors.capacity(),
@@ -57,7 +57,8 @@ struct Progress {
 };
 
 /// Opens the file as it was written, and compares its index with what was to be written.
-zrt::Result<void> check_written(const std::string& path, const zrt::model::GgufFile& source, const Progress& made) {
+zrt::Result<void> check_written(const std::string& path, const zrt::model::GgufFile& source,
+                                const QuantizeProgress& made) {
   const auto written = zrt::model::GgufFile::open(path);
   if (!written) return zrt::pass(written);
   const auto tensors = written->tensors();
@@ -106,7 +107,7 @@ int quantize(const QuantizeOptions& o) {
   zrt::exec::ThreadPool pool(zrt::system_allocator());
   if (o.threads > 1)
     if (const auto started = pool.start(o.threads); !started) return failed(started.error());
-  Progress progress;
+  QuantizeProgress progress;
   progress.tensors.reserve(file->tensors().size());
   progress.shown = ::isatty(2) != 0;
   zrt::model::QuantizeOptions options;
@@ -114,7 +115,7 @@ int quantize(const QuantizeOptions& o) {
   options.from_blocks = o.from_blocks;
   if (importance) options.importance = &*importance;
   options.context = &progress;
-  options.done = &Progress::done;
+  options.done = &QuantizeProgress::done;
   NewFile out(o.out);
   if (const auto opened = out.open(); !opened) return failed(opened.error());
   const zrt::model::ByteSink sink{&out, [](void* context, zrt::Span<const std::byte> bytes) noexcept {

@@ -17,7 +17,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 }  // namespace
 
 int record(const RecordOptions& o) {
-  zrt::trace::Recorder recorder;
+  zrt::trace::RunRecorder recorder;
   zrt::EngineOptions options = watched_options(o.watch);
   options.chunk = o.chunk;
   options.step_latency_ns = static_cast<std::uint64_t>(o.step_latency_ms * 1e6);

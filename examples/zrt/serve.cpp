@@ -77,7 +77,7 @@ bool is_loopback(const std::string& host) {
 }
 
 /// Reads the keys again. A file that cannot be read changes nothing.
-void reload(const ServeOptions& o, Keys& keys, EngineLoop& engine) {
+void reload(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine) {
   if (keys.open()) return note("no --keys to read again");
   auto tenants = tenants_of(o.keys);
   if (!tenants) return warn("the keys stay as they were: " + describe(tenants.error()));
@@ -88,7 +88,7 @@ void reload(const ServeOptions& o, Keys& keys, EngineLoop& engine) {
 }
 
 /// Waits for the signal that ends the server.
-void wait_for_end(const ServeOptions& o, Keys& keys, EngineLoop& engine, const sigset_t& set) {
+void wait_for_end(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine, const sigset_t& set) {
   for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) reload(o, keys, engine);
 }
 
@@ -122,7 +122,7 @@ int serve_model(const ServeOptions& o) {
   Metrics metrics((*served)->id);
   EngineLoop engine(**model, metrics, o.slots, o.queue);
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
-  Keys keys(std::move(*tenants));
+  TenantKeys keys(std::move(*tenants));
   auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
   Api api({**model, **served, metrics, engine, *work}, keys,
           {o.origins, o.metrics_compat == "vllm", o.metrics_open, keys.open()});

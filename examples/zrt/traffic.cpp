@@ -16,7 +16,7 @@ std::uint64_t elements(const zrt::plan::PlanWeight& w) { return w.shape.elements
 std::uint64_t bytes(const zrt::plan::PlanWeight& w) { return zrt::bytes_of(w.dtype, elements(w)); }
 
 /// Adds what one instruction does with one of its matrices over `rows` rows.
-void add_weight(const zrt::plan::PlanWeight& w, bool looked_up, double rows, Traffic& t) {
+void add_weight(const zrt::plan::PlanWeight& w, bool looked_up, double rows, StepCost& t) {
   if (looked_up) {
     t.weight_bytes += rows * static_cast<double>(zrt::bytes_of(w.dtype, w.shape.last().extent));
     return;
@@ -26,13 +26,13 @@ void add_weight(const zrt::plan::PlanWeight& w, bool looked_up, double rows, Tra
   (zrt::is_block(w.dtype) ? t.int8_ops : t.f32_ops) += 2.0 * rows * static_cast<double>(elements(w));
 }
 
-void add_state(const zrt::StateDescriptor& d, const StepShape& step, Traffic& t) {
+void add_state(const zrt::StateDescriptor& d, const StepShape& step, StepCost& t) {
   if (d.lifecycle == zrt::StateLifecycle::kv_paged)
     t.kv_bytes += step.cached * static_cast<double>(d.size_bytes) / zrt::kPageTokens;
 }
 
 /// Adds the products of queries with keys and of probabilities with values.
-void add_attention(const ExecutionPlan& plan, const zrt::plan::Instruction& insn, const StepShape& step, Traffic& t) {
+void add_attention(const ExecutionPlan& plan, const zrt::plan::Instruction& insn, const StepShape& step, StepCost& t) {
   using Attention = zrt::ops::FlashAttnBatched;
   if (insn.opcode != Attention::opcode || !insn.param_block_id) return;
   const auto params = zrt::decode_params<Attention>(plan.param_block(*insn.param_block_id));
@@ -41,10 +41,10 @@ void add_attention(const ExecutionPlan& plan, const zrt::plan::Instruction& insn
 
 }  // namespace
 
-Traffic traffic(const Model& model, const StepShape& step) {
+StepCost traffic(const Model& model, const StepShape& step) {
   const ExecutionPlan& plan = model.plan().plan;
   const zrt::SymbolId rows_symbol = plan.symbol(zrt::exec::port::kRows);
-  Traffic t;
+  StepCost t;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const zrt::plan::Instruction insn = plan.instruction(i);
     const bool looked_up = op_table()[number(insn.opcode)]->name == "embedding";

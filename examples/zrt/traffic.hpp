@@ -7,7 +7,7 @@
 namespace program {
 
 /// What one step costs at least. Multiply and add are two operations.
-struct Traffic {
+struct StepCost {
   double weight_bytes = 0.0;  ///< each weight once per step, of tables the rows that are looked up
   double kv_bytes = 0.0;      ///< keys and values of all visible positions
   double int8_ops = 0.0;      ///< products of blocks with rounded activations
@@ -26,7 +26,7 @@ struct StepShape {
   double cached = 0.0;
 };
 
-[[nodiscard]] Traffic traffic(const Model& model, const StepShape& step);
+[[nodiscard]] StepCost traffic(const Model& model, const StepShape& step);
 
 /// Bytes of all weights that the plan names, each once.
 [[nodiscard]] std::uint64_t plan_weight_bytes(const Model& model);

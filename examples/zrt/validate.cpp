@@ -2,7 +2,7 @@
 // examples/zrt/validate.cpp: two backends on the same tokens, and the first value that differs by more than it may.
 #include "commands.hpp"
 #include "output.hpp"
-#include <zrt/trace/validation.hpp>
+#include <zrt/trace/run_comparison.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -60,8 +60,8 @@ zrt::Result<std::vector<std::uint32_t>> prompt_of(const ValidateOptions& o, cons
 
 /// The prompt in chunks, then `steps` tokens one after the other, as the first backend chooses them. Without
 /// ValidateOptions::layers it ends with the step that differs.
-zrt::Result<void> run(trace::Validation& validation, const std::vector<std::uint32_t>& prompt, const ValidateOptions& o,
-                      std::size_t steps) {
+zrt::Result<void> run(trace::RunComparison& validation, const std::vector<std::uint32_t>& prompt,
+                      const ValidateOptions& o, std::size_t steps) {
   const auto ended = [&] { return validation.difference() && !o.layers; };
   const std::span<const std::uint32_t> all(prompt);
   for (std::size_t at = 0; at < all.size() && !ended(); at += o.chunk)
@@ -90,7 +90,7 @@ std::string value_name(const trace::ValuePair& pair, const zrt::plan::ExecutionP
 
 struct Report {
   const ValidateOptions& options;
-  const trace::Validation& validation;
+  const trace::RunComparison& validation;
   const zrt::plan::ExecutionPlan& plan;  ///< of the first backend
   std::size_t prompt_tokens;
 
@@ -187,7 +187,7 @@ int validate(const ValidateOptions& o) {
   const auto prompt = prompt_of(o, *models[0]);
   if (!prompt) return failed(prompt.error());
   auto validation =
-      trace::Validation::make(models[0]->validated(), models[1]->validated(), op_table(), zrt::system_allocator());
+      trace::RunComparison::make(models[0]->validated(), models[1]->validated(), op_table(), zrt::system_allocator());
   if (!validation) return failed(validation.error());
   // An encoder reads and chooses no token.
   const std::size_t steps = models[0]->config().embeddings ? 0 : o.steps;

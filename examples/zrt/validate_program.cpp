@@ -200,7 +200,7 @@ zrt::Result<std::vector<Array>> whole_feeds(const ptir::Program& program, std::v
 }
 
 /// The first element outside its bound.
-struct Difference {
+struct ProgramDifference {
   std::size_t instruction = 0;
   std::uint64_t element = 0;
   double first = 0, second = 0, allowed = 0;
@@ -209,7 +209,7 @@ struct Difference {
 /// What a comparison of every output found.
 struct Comparison {
   std::uint64_t values = 0, differing = 0;
-  std::optional<Difference> difference{};
+  std::optional<ProgramDifference> difference{};
 };
 
 /// Compares output by output, up to the first difference.
@@ -227,7 +227,7 @@ Comparison compare(const EveryValue& all, const Side& first, const Side& second)
           trace::agree(type.dtype, first.outputs[out].data.data(), second.outputs[out].data.data(), e, may);
       found.differing += seen.differs ? 1 : 0;
       if (!seen.outside) continue;
-      found.difference = Difference{i, e, seen.first, seen.second, may};
+      found.difference = ProgramDifference{i, e, seen.first, seen.second, may};
       return found;
     }
   }

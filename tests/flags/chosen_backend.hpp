@@ -67,7 +67,7 @@ template <class O> using OnBoth = boost::mp11::mp_bool<kOnBoth<O>>;
 
 /// What Cpu records with the kernels of the device alone, each with the adapters of both backends: one
 /// engine to compile instead of two.
-struct Backend : zrt::exec::HostTypes {
+struct Backend : zrt::exec::HostMemoryTypes {
   static constexpr std::string_view name = "chosen";
   using Device = chosen::Device;
   using Program = chosen::Program;

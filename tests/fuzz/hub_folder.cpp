@@ -34,7 +34,7 @@ void demand(bool condition) {
 void read_config(std::string_view text) {
   const auto config = hub::parse_json(text);
   if (!config) return demand(!config.error().text().empty());
-  for (const hub::Family* family : hub::kFamilies) {
+  for (const hub::HubFamily* family : hub::kFamilies) {
     hub::Settings settings(*config);
     hub::Keys keys(family->name);
     std::vector<hub::MadeTensor> tensors;
@@ -63,7 +63,7 @@ void read_tokenizer(std::string_view text) {
   for (const std::string_view pre : {"", "qwen2"}) {
     hub::Settings settings(model);
     hub::Keys keys("llama");
-    const hub::Family plain{};
+    const hub::HubFamily plain{};
     for (const auto& added :
          {hub::detail::add_bpe(files, plain, settings, pre, 0, keys),
           hub::detail::add_unigram(files, plain, settings, keys), hub::detail::add_characters(files, keys)})

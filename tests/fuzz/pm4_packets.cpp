@@ -27,7 +27,7 @@ std::size_t sink = 0;
 void write_again(const PacketView& packet, Generation generation) {
   zrt::test::Words again(packet.words.size());
   again[0] = packet.words[0];
-  for (const Field& field : packet.kind->fields)
+  for (const BitField& field : packet.kind->fields)
     if (holds(field.defined, generation)) field.set(std::span(again).subspan(1), 1, field.get(packet.payload(), 1));
   for (std::size_t i = packet.kind->fixed() + 1; i < again.size(); ++i) again[i] = packet.words[i];
   demand(again.size() == 1 || std::memcmp(again.data(), packet.words.data(), again.size() * 4) == 0);
@@ -51,7 +51,7 @@ const std::vector<zrt::test::Words>& seeds() {
   return all;
 }
 
-void read_all(const zrt::test::Words& words, Generation generation, Place place) {
+void read_all(const zrt::test::Words& words, Generation generation, PacketPlace place) {
   PacketReader reader(words, generation, place);
   std::size_t end = 0;
   bool good = true;
@@ -106,6 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   zrt::test::Words words(size / 4);
   if (!words.empty()) std::memcpy(words.data(), data, words.size() * 4);
   for (const Generation generation : {Generation::gfx11, Generation::gfx12})
-    for (const Place place : {Place::ring, Place::indirect_buffer}) read_all(words, generation, place);
+    for (const PacketPlace place : {PacketPlace::ring, PacketPlace::indirect_buffer})
+      read_all(words, generation, place);
   return 0;
 }

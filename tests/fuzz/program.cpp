@@ -80,7 +80,7 @@ void edit(ptir::Program& p, Bytes& bytes) {
     else
       t.shape.dims[field % kMaxRank] = ptir::Dim::from_code(value);
   };
-  const auto range = [&](ptir::Range& r) { (field % 2 == 0 ? r.first : r.count) = id; };
+  const auto range = [&](ptir::PoolRange& r) { (field % 2 == 0 ? r.first : r.count) = id; };
   ptir::Region& region = p.regions[field % p.regions.size()];
   switch (what % 12) {
     case 0:

@@ -18,7 +18,7 @@ void demand(bool condition) {
   if (!condition) __builtin_trap();
 }
 
-void walk(const trace::Recording& r) {
+void walk(const trace::RunRecording& r) {
   std::size_t sum = 0;
   const auto within = [](const trace::RecordedRange& range, std::size_t size) {
     demand(range.first <= size && range.count <= size - range.first);
@@ -47,7 +47,7 @@ void walk(const trace::Recording& r) {
 }
 
 /// Tells a replay of the recording what the recording says: nothing differs.
-void hold_to_itself(const trace::Recording& r) {
+void hold_to_itself(const trace::RunRecording& r) {
   auto replay = trace::Replay::make(r, system_allocator());
   demand(replay.has_value());
   std::uint64_t id = 100;

@@ -242,7 +242,7 @@ TEST(Coherence, AReleaseStandsForTheFlushOnceItIsWaitedFor) {
     first.resize(first.size() - 2);
     return m.run(join(m.barrier(), first, m.fence(), between(m), m.dispatch(1), m.fence()));
   };
-  const auto waits = [&](std::uint64_t reference, Compare compare = Compare::greater_equal) {
+  const auto waits = [&](std::uint64_t reference, WaitCondition compare = WaitCondition::greater_equal) {
     return run([&](const auto& m) {
       return m.words(
           [&](auto& w) { w.add(WaitMemory64{.address = kFence, .reference = reference, .compare = compare}); });
@@ -253,7 +253,7 @@ TEST(Coherence, AReleaseStandsForTheFlushOnceItIsWaitedFor) {
   EXPECT_TRUE(holds(run([](const auto&) { return Words{}; }), kMissing));
   // What holds before the release too waits for nothing.
   EXPECT_TRUE(holds(waits(0), kMissing));
-  EXPECT_TRUE(holds(waits(1, Compare::always), kMissing));
+  EXPECT_TRUE(holds(waits(1, WaitCondition::always), kMissing));
   // A release is written when the dispatches have ended, whatever stands behind it in the stream.
   const std::string early =
       run([](const auto& m) { return m.words([](auto& w) { w.add(CopyMemory{.from = kFence, .to = kOut}); }); });

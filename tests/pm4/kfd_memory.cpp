@@ -14,7 +14,7 @@ namespace {
 
 using namespace zrt::pm4;
 using namespace zrt::test;
-using kfd::Access;
+using kfd::GpuAccess;
 using kfd::Heap;
 using zrt::Errc;
 
@@ -23,7 +23,7 @@ TEST(KfdPool, HandsItsMemoryOutOnce) {
   {
     const auto device = KfdDevice::open(os);
     ASSERT_TRUE(device);
-    auto pool = MemoryPool<KfdMemory>::make(*device, Heap::bar, 8000, Access::read_write);
+    auto pool = MemoryPool<KfdMemory>::make(*device, Heap::bar, 8000, GpuAccess::read_write);
     ASSERT_TRUE(pool);
     const std::uint64_t calls = os.calls(), base = pool->memory().address();
     const auto first = pool->take(3, 1), second = pool->take(100, 256), third = pool->take(8192 - 356, 4);
@@ -40,7 +40,7 @@ TEST(KfdPool, HandsItsMemoryOutOnce) {
     EXPECT_EQ(pool->take(0, 0).error().code(), Errc::invalid_argument);
     EXPECT_EQ(pool->take(0, 8192).error().code(), Errc::invalid_argument);
     EXPECT_EQ(os.calls(), calls);
-    auto unseen = MemoryPool<KfdMemory>::make(*device, Heap::device_local, 1, Access::read);
+    auto unseen = MemoryPool<KfdMemory>::make(*device, Heap::device_local, 1, GpuAccess::read);
     ASSERT_TRUE(unseen);
     EXPECT_TRUE(unseen->take(4096, 4096)->bytes.empty());
   }

@@ -11,7 +11,7 @@ namespace {
 
 using namespace zrt::pm4;
 using namespace zrt::test;
-using kfd::Access;
+using kfd::GpuAccess;
 using kfd::Heap;
 using zrt::Errc;
 using zrt::emulator::Card;
@@ -29,10 +29,10 @@ struct Parts {
   }
   void fill() {
     const auto area = kfd::context_save(device.node().queue());
-    ring = *KfdMemory::allocate(device, Heap::host_visible, 4096, Access::read);
-    pointers = *KfdMemory::allocate(device, Heap::host_visible, 4096, Access::read_write);
-    eop = *KfdMemory::allocate(device, Heap::device_local, 4096, Access::read_write);
-    save = *KfdMemory::allocate(device, Heap::device_local, area->mapping_bytes, Access::read_write);
+    ring = *KfdMemory::allocate(device, Heap::host_visible, 4096, GpuAccess::read);
+    pointers = *KfdMemory::allocate(device, Heap::host_visible, 4096, GpuAccess::read_write);
+    eop = *KfdMemory::allocate(device, Heap::device_local, 4096, GpuAccess::read_write);
+    save = *KfdMemory::allocate(device, Heap::device_local, area->mapping_bytes, GpuAccess::read_write);
     arguments = {.ring_base_address = ring.address(),
                  .write_pointer_address = pointers.address() + 64,
                  .read_pointer_address = pointers.address(),
@@ -108,7 +108,7 @@ TEST(KfdModel, ComparesSizesSinceLinux6_12) {
     ASSERT_TRUE(parts);
     parts->fill();
     EXPECT_EQ(parts->save.bytes(), 0x1d57000u);
-    const auto larger = KfdMemory::allocate(parts->device, Heap::host_visible, 8192, Access::read_write);
+    const auto larger = KfdMemory::allocate(parts->device, Heap::host_visible, 8192, GpuAccess::read_write);
     ASSERT_TRUE(larger);
     kfd::CreateQueue arguments = parts->arguments;
     arguments.write_pointer_address = larger->address();
@@ -194,7 +194,7 @@ TEST(KfdModel, RefusesMemoryAsTheKernelDoes) {
   const std::uint64_t all = *device->available_memory();
   EXPECT_EQ(all, 1u << 20);
   const auto allocate = [&](Heap heap, std::uint64_t bytes) {
-    return KfdMemory::allocate(*device, heap, bytes, Access::read_write);
+    return KfdMemory::allocate(*device, heap, bytes, GpuAccess::read_write);
   };
   EXPECT_EQ(text(allocate(Heap::bar, 1)), "ALLOC_MEMORY_OF_GPU of /dev/kfd failed with EINVAL");
   EXPECT_NE(os.refusal().find("large BAR"), std::string_view::npos);
@@ -394,13 +394,13 @@ TEST(KfdModel, MakesEachCallThatAQueueNeeds) {
   // WRITABLE 0x80000000.
   const struct {
     Heap heap;
-    Access access;
+    GpuAccess access;
     std::string_view flags;
-  } memories[] = {{Heap::device_local, Access::read_write, "0x90000001"},
-                  {Heap::bar, Access::execute, "0x70000001"},
-                  {Heap::bar, Access::read, "0x30000001"},
-                  {Heap::host_visible, Access::read, "0x16000002"},
-                  {Heap::host_visible, Access::read_write, "0x96000002"}};
+  } memories[] = {{Heap::device_local, GpuAccess::read_write, "0x90000001"},
+                  {Heap::bar, GpuAccess::execute, "0x70000001"},
+                  {Heap::bar, GpuAccess::read, "0x30000001"},
+                  {Heap::host_visible, GpuAccess::read, "0x16000002"},
+                  {Heap::host_visible, GpuAccess::read_write, "0x96000002"}};
   for (const auto& [heap, access, flags] : memories) {
     ASSERT_TRUE(Memory::allocate(*device, heap, 4096, access));
     EXPECT_EQ(os.take(), (List{"ALLOC_MEMORY_OF_GPU " + std::string(flags), "MAP_MEMORY_TO_GPU",
@@ -447,7 +447,7 @@ TEST(KfdTopology, IsReadAsItIsWritten) {
   EXPECT_EQ(behind->index, 2u);
   EXPECT_NE(second.refusal().find("may not use the GPU"), std::string_view::npos) << second.refusal();
   EXPECT_TRUE(second.live().none());
-  kfd::Node parsed;
+  kfd::GpuNode parsed;
   EXPECT_TRUE(kfd::parse_properties("simd_count 4294967295\n\nunknown x\nnum_xcc 2", parsed));
   EXPECT_EQ(parsed.simd_count, 0xffffffffu);
   EXPECT_EQ(parsed.num_xcc, 2u);

@@ -19,7 +19,7 @@ using zrt::Result;
 using zrt::test::Words;
 
 /// The finding of a stream, or "" where it is good.
-std::string finding(const Words& words, Generation generation, Place place = Place::ring) {
+std::string finding(const Words& words, Generation generation, PacketPlace place = PacketPlace::ring) {
   // A copy of the exact size, so that a read beyond it is seen by a sanitizer.
   const Words exact(words);
   const auto checked = check_stream(exact, generation, place);
@@ -98,7 +98,7 @@ TYPED_TEST(Packets, AValueThatAFieldCannotHaveIsFound) {
   std::size_t tried = 0;
   for (const Words& words : zrt::test::one_of_each<TypeParam>()) {
     const Packet& kind = *find_packet(static_cast<std::uint8_t>(words[0] >> 8));
-    for (const Field& field : kind.fields) {
+    for (const BitField& field : kind.fields) {
       if (!holds(field.defined, TypeParam::generation) || field.bits > 8 || field.values.empty()) continue;
       for (std::uint64_t value = 0; value <= field.most(); ++value) {
         if (!field.name_of(value).empty()) continue;
@@ -125,7 +125,7 @@ TYPED_TEST(Packets, EveryOtherOpcodeIsUnknown) {
   }
   EXPECT_TRUE(has_fault(finding({0xc0016900, 0, 0}, TypeParam::generation), PacketFault::not_on_compute_queue, 0));
   EXPECT_TRUE(has_fault(finding({0xc0002300, 0x01000001}, TypeParam::generation), PacketFault::not_in_a_ring, 0));
-  EXPECT_EQ(finding({0xc0002300, 0x01000001}, TypeParam::generation, Place::indirect_buffer), "");
+  EXPECT_EQ(finding({0xc0002300, 0x01000001}, TypeParam::generation, PacketPlace::indirect_buffer), "");
   EXPECT_TRUE(has_fault(finding({kFiller, 0}, TypeParam::generation), PacketFault::unknown_type, 1));
   EXPECT_TRUE(has_fault(finding({0x40000000}, TypeParam::generation), PacketFault::unknown_type, 0));
   EXPECT_TRUE(has_fault(finding({kFiller | 1}, TypeParam::generation), PacketFault::unknown_type, 0));

@@ -18,7 +18,7 @@ using namespace zrt::pm4;
 using namespace zrt::test;
 using zrt::Errc;
 using zrt::Result;
-using zrt::pm4::Access;
+using zrt::pm4::GpuAccess;
 
 /// Opens a device with a queue and memory of each heap, and closes all; `calls` is how many calls the opening took.
 template <class Tier> Result<void> open_all(EmulatedOs& os, std::uint64_t& calls) {
@@ -27,11 +27,11 @@ template <class Tier> Result<void> open_all(EmulatedOs& os, std::uint64_t& calls
   if (!device) return zrt::pass(device);
   const auto transport = Tier::Transport::open(*device, kSmallRing);
   if (!transport) return zrt::pass(transport);
-  const auto local = Memory::allocate(*device, Heap::device_local, 10000, Access::read_write);
+  const auto local = Memory::allocate(*device, Heap::device_local, 10000, GpuAccess::read_write);
   if (!local) return zrt::pass(local);
-  const auto bar = Memory::allocate(*device, Heap::bar, 10000, Access::execute);
+  const auto bar = Memory::allocate(*device, Heap::bar, 10000, GpuAccess::execute);
   if (!bar) return zrt::pass(bar);
-  const auto visible = Memory::allocate(*device, Heap::host_visible, 10000, Access::read);
+  const auto visible = Memory::allocate(*device, Heap::host_visible, 10000, GpuAccess::read);
   if (!visible) return zrt::pass(visible);
   // Those that give back come after these.
   calls = os.calls();
@@ -105,7 +105,7 @@ template <class Transport> struct Held {
     if (!made) return zrt::pass(made);
     transport.emplace(std::move(*made));
     for (const Heap heap : {Heap::device_local, Heap::bar, Heap::host_visible}) {
-      auto memory = Memory::allocate(device, heap, 10000, Access::read_write);
+      auto memory = Memory::allocate(device, heap, 10000, GpuAccess::read_write);
       if (!memory) return zrt::pass(memory);
       memories.push_back(std::move(*memory));
     }
@@ -227,7 +227,7 @@ TYPED_TEST(QueueCycles, GiveEverythingBackInRandomOrder) {
         memory.reset();
       } else {
         auto made = Memory::allocate(*device, static_cast<Heap>(random() % 3), 1 + random() % (8 << 20),
-                                     static_cast<Access>(random() % 3));
+                                     static_cast<GpuAccess>(random() % 3));
         ASSERT_TRUE(made || made.error().code() == Errc::out_of_memory) << text(made) << os.refusal();
         if (made) memory.emplace(std::move(*made));
         without_room += !made;

@@ -14,7 +14,7 @@ namespace {
 using namespace zrt::pm4;
 using namespace zrt::test;
 using zrt::Errc;
-using zrt::pm4::Access;
+using zrt::pm4::GpuAccess;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
@@ -48,9 +48,9 @@ template <class Tier> struct Bench {
     if (!opened) return;
     device.emplace(std::move(*opened));
     open();
-    page.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, Access::read_write));
-    code.emplace(*Memory::allocate(*device, Heap::bar, 4096, Access::execute));
-    arguments.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, Access::read));
+    page.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, GpuAccess::read_write));
+    code.emplace(*Memory::allocate(*device, Heap::bar, 4096, GpuAccess::execute));
+    arguments.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, GpuAccess::read));
     upload();
   }
   void open() {
@@ -350,7 +350,7 @@ TYPED_TEST(QueueFaults, MemoryGoesWhileAStepRuns) {
   const auto waited = b.transport->wait(*fence, kSecond);
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().code(), Errc::spec_violation) << text(waited);
-  b.arguments.emplace(*Bench<TypeParam>::Memory::allocate(*b.device, Heap::host_visible, 4096, Access::read));
+  b.arguments.emplace(*Bench<TypeParam>::Memory::allocate(*b.device, Heap::host_visible, 4096, GpuAccess::read));
   b.go_on();
 }
 

@@ -20,7 +20,7 @@ namespace {
 using namespace zrt::pm4;
 using namespace zrt::test;
 using zrt::Errc;
-using zrt::pm4::Access;
+using zrt::pm4::GpuAccess;
 
 /// Uploads, dispatches and compares on one machine.
 template <class Target, class Tier> void run_scaled_add(EmulatedOs& os) {
@@ -36,9 +36,9 @@ template <class Target, class Tier> void run_scaled_add(EmulatedOs& os) {
   ASSERT_TRUE(blob) << text(blob);
 
   constexpr std::uint32_t count = 300;
-  const auto code = Memory::allocate(*device, Heap::bar, blob->size(), Access::execute);
-  const auto data = Memory::allocate(*device, Heap::host_visible, 3 * count * 4, Access::read_write);
-  const auto arguments = Memory::allocate(*device, Heap::host_visible, 32, Access::read);
+  const auto code = Memory::allocate(*device, Heap::bar, blob->size(), GpuAccess::execute);
+  const auto data = Memory::allocate(*device, Heap::host_visible, 3 * count * 4, GpuAccess::read_write);
+  const auto arguments = Memory::allocate(*device, Heap::host_visible, 32, GpuAccess::read);
   ASSERT_TRUE(code && data && arguments);
   std::memcpy(code->span().data(), blob->data(), blob->size());
   auto* const floats = reinterpret_cast<float*>(data->span().data());
@@ -109,7 +109,7 @@ template <class Tier> struct SmallQueue {
     EXPECT_TRUE(opened) << text(opened);
     device.emplace(std::move(*opened));
     open();
-    page.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, Access::read_write));
+    page.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, GpuAccess::read_write));
   }
   void open() {
     transport.reset();
@@ -311,7 +311,7 @@ TEST(KfdTransport, SleepsWhereAWaitIsLong) {
 
 TYPED_TEST(Transports, WaitInARingAndInABufferForWhatTheHostWritesLater) {
   SmallQueue<TypeParam> q;
-  const auto buffer = SmallQueue<TypeParam>::Memory::allocate(*q.device, Heap::host_visible, 4096, Access::read);
+  const auto buffer = SmallQueue<TypeParam>::Memory::allocate(*q.device, Heap::host_visible, 4096, GpuAccess::read);
   ASSERT_TRUE(buffer);
   const std::array<std::uint32_t, 1> one{1};
   const WaitMemory wait{.address = q.page->address(), .reference = 1};
@@ -341,7 +341,7 @@ TYPED_TEST(Transports, WaitInARingAndInABufferForWhatTheHostWritesLater) {
 TYPED_TEST(Transports, TellOfAMemoryFault) {
   SmallQueue<TypeParam> q;
   // What the GPU may read only.
-  const auto page = SmallQueue<TypeParam>::Memory::allocate(*q.device, Heap::host_visible, 4096, Access::read);
+  const auto page = SmallQueue<TypeParam>::Memory::allocate(*q.device, Heap::host_visible, 4096, GpuAccess::read);
   ASSERT_TRUE(page);
   const std::array<std::uint32_t, 1> data{1};
   const auto fence = q.transport->submit(words_of(WriteData{page->address(), data}));

@@ -14,7 +14,7 @@ namespace {
 using namespace zrt::pm4;
 using namespace zrt::test;
 using zrt::Errc;
-using zrt::pm4::Access;
+using zrt::pm4::GpuAccess;
 
 constexpr zrt::emulator::Card kCard{.kernel = Umq::kernel};
 
@@ -26,12 +26,12 @@ std::uint64_t address_of(const auto& object) { return reinterpret_cast<std::uint
 /// A queue's buffers, and the arguments that make it.
 struct Parts {
   explicit Parts(const UmqDevice& device)
-      : ring(*UmqMemory::allocate(device, Heap::host_visible, 8192, Access::read)),
-        write_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, Access::read_write)),
-        read_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, Access::read_write)),
-        eop(*UmqMemory::allocate_uncached(device, Heap::device_local, 4096, Access::read_write)),
-        cached(*UmqMemory::allocate(device, Heap::device_local, 4096, Access::read_write)),
-        video(*UmqMemory::allocate_uncached(device, Heap::bar, 4096, Access::read_write)),
+      : ring(*UmqMemory::allocate(device, Heap::host_visible, 8192, GpuAccess::read)),
+        write_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, GpuAccess::read_write)),
+        read_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, GpuAccess::read_write)),
+        eop(*UmqMemory::allocate_uncached(device, Heap::device_local, 4096, GpuAccess::read_write)),
+        cached(*UmqMemory::allocate(device, Heap::device_local, 4096, GpuAccess::read_write)),
+        video(*UmqMemory::allocate_uncached(device, Heap::bar, 4096, GpuAccess::read_write)),
         doorbells(*umq::GemBuffer<EmulatedOs>::create(device, {.bo_size = 4096, .domains = umq::kDomainDoorbell})) {}
 
   UmqMemory ring, write_pointer, read_pointer, eop, cached, video;
@@ -126,13 +126,13 @@ TEST(UmqModel, MakesEachCallThatAQueueNeeds) {
   // memory type UC 0x80.
   const struct {
     Heap heap;
-    Access access;
+    GpuAccess access;
     std::string_view create, flags;
-  } memories[] = {{Heap::device_local, Access::read_write, "0x4 0x2", "0x6"},
-                  {Heap::bar, Access::execute, "0x4 0x1", "0xa"},
-                  {Heap::bar, Access::read, "0x4 0x1", "0x2"},
-                  {Heap::host_visible, Access::read, "0x2 0x0", "0x82"},
-                  {Heap::host_visible, Access::read_write, "0x2 0x0", "0x86"}};
+  } memories[] = {{Heap::device_local, GpuAccess::read_write, "0x4 0x2", "0x6"},
+                  {Heap::bar, GpuAccess::execute, "0x4 0x1", "0xa"},
+                  {Heap::bar, GpuAccess::read, "0x4 0x1", "0x2"},
+                  {Heap::host_visible, GpuAccess::read, "0x2 0x0", "0x82"},
+                  {Heap::host_visible, GpuAccess::read_write, "0x2 0x0", "0x86"}};
   for (const auto& m : memories) {
     ASSERT_TRUE(umq::Memory<Os>::allocate(*device, m.heap, 4096, m.access));
     EXPECT_EQ(os.take(),
@@ -280,7 +280,7 @@ TEST(UmqMemory, IsOutOfMemoryWhereTheDriverWouldTakeTheHosts) {
   const auto device = UmqDevice::open(os);
   ASSERT_TRUE(device);
   const auto allocate = [&](Heap heap, std::uint64_t bytes) {
-    return UmqMemory::allocate(*device, heap, bytes, Access::read_write);
+    return UmqMemory::allocate(*device, heap, bytes, GpuAccess::read_write);
   };
   EXPECT_EQ(text(allocate(Heap::device_local, (1 << 20) + 1)),
             "video memory has 1048576 bytes left, 1052672 are allocated");
@@ -309,7 +309,7 @@ template <class... Forced> zrt::Result<Tier> chosen(EmulatedOs& os, Forced... fo
   if (!device) return zrt::pass(device);
   auto transport = AnyTransport<EmulatedOs>::open(*device, kSmallRing);
   if (!transport) return zrt::pass(transport);
-  const auto memory = AnyMemory<EmulatedOs>::allocate(*device, Heap::bar, 100, Access::read_write);
+  const auto memory = AnyMemory<EmulatedOs>::allocate(*device, Heap::bar, 100, GpuAccess::read_write);
   if (!memory) return zrt::pass(memory);
   EXPECT_EQ(memory->bytes(), 4096u);
   EXPECT_EQ(memory->span().data(), reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(memory->address())));

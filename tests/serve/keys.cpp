@@ -13,10 +13,10 @@ constexpr const char* kFile = R"({"tenants": [
   {"id": "a", "keys": ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"], "slots": 2, "queue": 7, "reserved_pages": 3},
   {"id": "c", "keys": ["cccccccccccccccc"], "answer_tokens_per_second": 60, "priority": "batch", "admin": true}]})";
 
-TEST(Keys, FindsTheTenantOfAKey) {
+TEST(TenantKeys, FindsTheTenantOfAKey) {
   auto tenants = read_tenants(kFile);
   ASSERT_TRUE(tenants) << tenants.error().text();
-  const Keys keys(*tenants);
+  const TenantKeys keys(*tenants);
   EXPECT_FALSE(keys.open());
   EXPECT_EQ(keys.find("bbbbbbbbbbbbbbbb")->id, "a");
   EXPECT_TRUE(keys.find("cccccccccccccccc")->admin);
@@ -31,10 +31,10 @@ TEST(Keys, FindsTheTenantOfAKey) {
   for (const char* wrong :
        {"", "cccccccccccccccd", "ccccccccccccccc", "ccccccccccccccccc", "cccccccccccccccccccccccccccccccc"})
     EXPECT_FALSE(keys.find(wrong)) << wrong;
-  EXPECT_TRUE(Keys({}).find("")->admin);
+  EXPECT_TRUE(TenantKeys({}).find("")->admin);
 }
 
-TEST(Keys, RefusesFilesThatMeanNothing) {
+TEST(TenantKeys, RefusesFilesThatMeanNothing) {
   for (const char* text :
        {"", "{", "[]", "{}", R"({"tenants": []})", R"({"tenants": [{"id": "a"}]})",
         R"({"tenants": [{"id": "a", "keys": []}]})", R"({"tenants": [{"id": "a", "keys": ["short"]}]})",
@@ -52,7 +52,7 @@ TEST(Keys, RefusesFilesThatMeanNothing) {
   }
 }
 
-TEST(Keys, TextsAreEqualOnlyAsAWhole) {
+TEST(TenantKeys, TextsAreEqualOnlyAsAWhole) {
   EXPECT_TRUE(equal_in_constant_time("abc", "abc"));
   for (const char* other : {"", "ab", "abcd", "abd", "abcabc"})
     EXPECT_FALSE(equal_in_constant_time(other, "abc")) << other;

@@ -9,8 +9,8 @@
 #include <zrt/model/gguf.hpp>
 #include <zrt/text/tokenizer.hpp>
 #include <zrt/trace/recorder.hpp>
+#include <zrt/trace/run_comparison.hpp>
 #include <zrt/trace/timeline.hpp>
-#include <zrt/trace/validation.hpp>
 
 #include <functional>
 #include <memory>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/ops/catalog.hpp>
-#include <zrt/trace/validation.hpp>
+#include <zrt/trace/run_comparison.hpp>
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace zrt::test {
 
 /// Says what `d` is, in a line.
-inline std::string text_of(const trace::Validation& validation, const trace::Difference& d) {
+inline std::string text_of(const trace::RunComparison& validation, const trace::Difference& d) {
   const trace::ValuePair& pair = validation.pairs()[d.pair];
   const OpRow& row = *kOpTable<ops::Catalog>[number(pair.opcode)];
   std::string text = "step " + std::to_string(d.step) + ", position " + std::to_string(d.position) + ", layer " +
@@ -30,7 +30,7 @@ inline std::string text_of(const trace::Validation& validation, const trace::Dif
 inline void expect_validated(const trace::ValidatedExecutor& first, const trace::ValidatedExecutor& second,
                              std::span<const std::int32_t> prompt, std::span<const std::int32_t> decode,
                              std::size_t chunk) {
-  auto validation = trace::Validation::make(first, second, kOpTable<ops::Catalog>, system_allocator());
+  auto validation = trace::RunComparison::make(first, second, kOpTable<ops::Catalog>, system_allocator());
   ASSERT_TRUE(validation) << validation.error().text();
   EXPECT_EQ(validation->unpaired_first(), 0u);
   EXPECT_EQ(validation->unpaired_second(), 0u);

@@ -144,7 +144,7 @@ struct Spoiled {
 
 TEST(HubConvert, ThePageListsEveryFamily) {
   const std::string page = test::file_text(std::filesystem::path(ZRT_SOURCE_DIR) / "docs" / "model-files.md");
-  for (const model::hub::Family* family : model::hub::kFamilies) {
+  for (const model::hub::HubFamily* family : model::hub::kFamilies) {
     std::string line = "| `" + std::string(family->name) + "` |";
     for (const std::string_view name : family->architectures)
       line += (line.ends_with('|') ? " `" : ", `") + std::string(name) + "`";

@@ -61,7 +61,8 @@ TEST(PtirProgram, NamesOfExtentsAreKeptOnceAndCounted) {
 TEST(PtirProgram, RangesThatLeaveTheirPoolsReadAsEmpty) {
   ptir::Program program;
   ASSERT_TRUE(program.add_text("text"));
-  for (const ptir::Range range : {ptir::Range{4, 1}, ptir::Range{5, 0}, ptir::Range{1, ~0u}, ptir::Range{~0u, ~0u}})
+  for (const ptir::PoolRange range :
+       {ptir::PoolRange{4, 1}, ptir::PoolRange{5, 0}, ptir::PoolRange{1, ~0u}, ptir::PoolRange{~0u, ~0u}})
     EXPECT_EQ(program.text(range), "");
   EXPECT_EQ(program.text({1, 3}), "ext");
   EXPECT_TRUE(program.bytes_of({{}, 1, 1}).empty());

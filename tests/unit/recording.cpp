@@ -51,7 +51,7 @@ struct Run {
 Run record(On on) {
   Run run;
   Jumps clock;
-  trace::Recorder recorder;
+  trace::RunRecorder recorder;
   const test::ModelFile file = model();
   const auto engine = test::open_recorded_engine(on, file.bytes(), options(clock), {&recorder, nullptr});
   EXPECT_TRUE(engine) << engine.error().text();
@@ -178,7 +178,7 @@ TEST(Recording, RunsAgainWithTheSameBitsOnOtherBackendsAndThreads) {
 
 TEST(Recording, ADifferenceIsToldWithStepSlotAndRow) {
   // Changes a field of the recording, and runs it again.
-  const auto with = [](const std::function<void(trace::Recording&)>& change) -> std::string {
+  const auto with = [](const std::function<void(trace::RunRecording&)>& change) -> std::string {
     auto recording = trace::read_recording(recorded().file, system_allocator());
     EXPECT_TRUE(recording);
     change(*recording);
@@ -193,7 +193,7 @@ TEST(Recording, ADifferenceIsToldWithStepSlotAndRow) {
     EXPECT_EQ(done.error().code(), Errc::spec_violation) << done.error().text();
     return std::string(done.error().text());
   };
-  EXPECT_EQ(with([](trace::Recording&) {}), "none");
+  EXPECT_EQ(with([](trace::RunRecording&) {}), "none");
   const auto original = trace::read_recording(recorded().file, system_allocator());
   ASSERT_TRUE(original);
   // The step of a row, and the slot of it.
@@ -209,23 +209,23 @@ TEST(Recording, ADifferenceIsToldWithStepSlotAndRow) {
       t += part.tokens.count;
     }
   };
-  EXPECT_EQ(with([](trace::Recording& r) { r.rows[8].token ^= 1; }).substr(0, place(8).size()), place(8));
-  EXPECT_EQ(with([](trace::Recording& r) { r.rows[11].logits ^= 1; }),
+  EXPECT_EQ(with([](trace::RunRecording& r) { r.rows[8].token ^= 1; }).substr(0, place(8).size()), place(8));
+  EXPECT_EQ(with([](trace::RunRecording& r) { r.rows[11].logits ^= 1; }),
             place(11) + "the logits have other bits than recorded; token " + std::to_string(original->rows[11].token) +
                 " was sampled all the same");
-  EXPECT_EQ(with([](trace::Recording& r) { r.requests[1].sampling.seed_low ^= 1; }).substr(0, 5), "step ");
-  EXPECT_NE(with([](trace::Recording& r) { r.requests[1].sampling.repetition_penalty = 30.0f; }), "none");
-  EXPECT_EQ(with([](trace::Recording& r) { r.tokens[r.requests[0].prompt.first + 2] ^= 1; }).substr(0, 24),
+  EXPECT_EQ(with([](trace::RunRecording& r) { r.requests[1].sampling.seed_low ^= 1; }).substr(0, 5), "step ");
+  EXPECT_NE(with([](trace::RunRecording& r) { r.requests[1].sampling.repetition_penalty = 30.0f; }), "none");
+  EXPECT_EQ(with([](trace::RunRecording& r) { r.tokens[r.requests[0].prompt.first + 2] ^= 1; }).substr(0, 24),
             "step 0, slot 0, row 2: t");
-  EXPECT_NE(with([](trace::Recording& r) { r.steps[3].prefill = !r.steps[3].prefill; }).find("step 3: is a"),
+  EXPECT_NE(with([](trace::RunRecording& r) { r.steps[3].prefill = !r.steps[3].prefill; }).find("step 3: is a"),
             std::string::npos);
-  EXPECT_NE(with([](trace::Recording& r) { --r.steps[5].rows.count; }).find("step 5, slot"), std::string::npos);
-  EXPECT_NE(with([](trace::Recording& r) {
+  EXPECT_NE(with([](trace::RunRecording& r) { --r.steps[5].rows.count; }).find("step 5, slot"), std::string::npos);
+  EXPECT_NE(with([](trace::RunRecording& r) {
               for (trace::RecordedStep& step : r.steps) step.refused.count = 0;
             }),
             "none");
   // A cut that the planner would not make is made, and the bits are the same.
-  const auto cut = with([](trace::Recording& r) { r.requests[0].step_latency_ns = 1; });
+  const auto cut = with([](trace::RunRecording& r) { r.requests[0].step_latency_ns = 1; });
   EXPECT_EQ(cut, "none");
 }
 

@@ -15,7 +15,7 @@
 namespace thread_pool_test {
 namespace {
 
-using zrt::exec::Share;
+using zrt::exec::SegmentShard;
 using zrt::exec::Shares;
 using zrt::exec::ThreadPool;
 
@@ -31,7 +31,7 @@ struct Round {
 void work(void* argument, std::uint32_t worker, std::uint32_t) noexcept {
   Round& round = *static_cast<Round*>(argument);
   Shares::Claimant claimant{worker};
-  for (Share share; round.shares.claim(claimant, share);) {
+  for (SegmentShard share; round.shares.claim(claimant, share);) {
     // Even segments write, odd ones read what all have written.
     if (share.segment % 2 == 0)
       ++round.done[share.index];
@@ -128,7 +128,7 @@ TEST(Shares, OneOfManyDoesTheStepAlone) {
 TEST(Shares, NobodyTakesAShareThatAnotherIsAt) {
   Shares shares(2, 2);
   Shares::Claimant a{0}, b{1};
-  Share mine, other;
+  SegmentShard mine, other;
   ASSERT_TRUE(shares.claim(a, mine));
   ASSERT_TRUE(shares.claim(b, other));
   EXPECT_EQ(mine.index, 0u);
@@ -149,7 +149,7 @@ TEST(Shares, NobodyTakesAShareThatAnotherIsAt) {
 TEST(Shares, AStopEndsTheStepBetweenSegments) {
   Shares shares(1, 3);
   Shares::Claimant worker{0};
-  Share share;
+  SegmentShard share;
   ASSERT_TRUE(shares.claim(worker, share));
   shares.finish(share, [] { return true; });
   EXPECT_FALSE(shares.claim(worker, share));

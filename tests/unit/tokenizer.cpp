@@ -480,7 +480,7 @@ TEST(SpecialTokens, AreCutOutAsThePlainWayDoes) {
     const zrt::Span<const bool> given(marks, input.size());
     for (const auto& rules :
          {text::detail::SpecialTokens::Rules{false, {}}, {true, {}}, {false, given}, {true, given}}) {
-      zrt::Vector<text::detail::Fragment> cut;
+      zrt::Vector<text::detail::TextPart> cut;
       ASSERT_TRUE(special.split(input, rules, cut));
       std::vector<std::array<std::size_t, 3>> found;
       for (const auto& f : cut)
@@ -502,7 +502,7 @@ TEST(SpecialTokens, ManyOfThemTakeAlmostLinearTime) {
       tokens, [](std::size_t) { return text::TokenType::user_defined; }, [](std::size_t) { return false; }));
   std::mt19937 random(12);
   const std::string input = letters_text(random, 200000, 26);
-  zrt::Vector<text::detail::Fragment> cut;
+  zrt::Vector<text::detail::TextPart> cut;
   const auto start = std::chrono::steady_clock::now();
   ASSERT_TRUE(special.split(input, {false, {}}, cut));
   // Each token walking over all fragments would be minutes; this bound holds under sanitizers too.

@@ -94,7 +94,7 @@ class WrongValues : public testing::Test {
     changed.real = second_->validated();
     trace::ValidatedExecutor other = changed.validated();
     if (capabilities_ != nullptr) other.capabilities = capabilities_;
-    auto made = trace::Validation::make(first_->validated(), other, kOpTable<ops::Catalog>, system_allocator());
+    auto made = trace::RunComparison::make(first_->validated(), other, kOpTable<ops::Catalog>, system_allocator());
     ASSERT_TRUE(made) << made.error().text();
     validation_.emplace(std::move(*made));
     const std::vector<std::int32_t> ids = test::tiny_prompt(64, 20, 1);
@@ -112,7 +112,7 @@ class WrongValues : public testing::Test {
   test::ModelFile file_;
   std::unique_ptr<test::HostEngine> probe_, first_, second_;
   const exec::CapabilityTable* capabilities_ = nullptr;
-  std::optional<trace::Validation> validation_;
+  std::optional<trace::RunComparison> validation_;
 };
 
 TEST_F(WrongValues, ABitOfAResultIsFoundInItsRowAndElement) {
@@ -241,14 +241,14 @@ TEST(Validation, NeedsEnginesThatKeepValuesAndAreAlike) {
   for (const EngineOptions& options : {plain, shorter}) {
     const auto other = engine_on(On::reference, file, options);
     const auto made =
-        trace::Validation::make(keeps->validated(), other->validated(), kOpTable<ops::Catalog>, system_allocator());
+        trace::RunComparison::make(keeps->validated(), other->validated(), kOpTable<ops::Catalog>, system_allocator());
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code(), Errc::invalid_argument);
   }
   // Beyond the context, and more tokens than a step has.
   const auto reference = engine_on(On::reference, file);
-  auto validation =
-      trace::Validation::make(keeps->validated(), reference->validated(), kOpTable<ops::Catalog>, system_allocator());
+  auto validation = trace::RunComparison::make(keeps->validated(), reference->validated(), kOpTable<ops::Catalog>,
+                                               system_allocator());
   ASSERT_TRUE(validation);
   const std::vector<std::uint32_t> many(64, 1);
   EXPECT_FALSE(validation->step(many, true));

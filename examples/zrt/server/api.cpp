@@ -70,7 +70,7 @@ const Api::Route Api::kRoutes[] = {
     {"POST", "/v1/embeddings", true, true, &Api::embedding},
 };
 
-Api::Api(Services services, Keys& keys, ApiOptions options)
+Api::Api(Services services, TenantKeys& keys, ApiOptions options)
     : services_(services), keys_(keys), options_(std::move(options)) {}
 
 void Api::handle(const std::shared_ptr<Exchange>& exchange) {
@@ -246,7 +246,7 @@ void Api::usage(const Call& call) {
 }
 /// For the live view of the page: what runs, and tenants for an admin.
 void Api::load(const Call& call) {
-  const Load load = services_.metrics.load();
+  const EngineLoad load = services_.metrics.load();
   Json tenants = Json::array();
   for (const auto& [id, used] : services_.metrics.usages())
     if (call.tenant.admin || id == call.tenant.id)

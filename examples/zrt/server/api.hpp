@@ -18,7 +18,7 @@ struct ApiOptions {
 /// Answers exchanges. Any thread.
 class Api {
  public:
-  Api(Services services, Keys& keys, ApiOptions options);
+  Api(Services services, TenantKeys& keys, ApiOptions options);
 
   /// Whether a request of this head is read with its body; else `handle` refuses it without.
   [[nodiscard]] bool wants_body(const HttpRequest& head) const;
@@ -72,7 +72,7 @@ class Api {
   void reply(const Call& call, const Json& json);
 
   Services services_;
-  Keys& keys_;
+  TenantKeys& keys_;
   ApiOptions options_;
   std::function<std::size_t()> connections_ = [] { return std::size_t{0}; };
   std::atomic<bool> draining_{false};

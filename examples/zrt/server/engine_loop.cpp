@@ -346,7 +346,7 @@ void EngineLoop::show_load() {
     shown_ = now;
     tenants_.tidy();
   }
-  Load load;
+  EngineLoad load;
   load.slots = slots_;
   const auto pages_of = [](std::uint32_t positions) { return (positions + zrt::kPageTokens - 1) / zrt::kPageTokens; };
   load.pages = std::uint64_t{slots_} * pages_of(model_.context());

@@ -100,12 +100,12 @@ bool equal_in_constant_time(std::string_view given, std::string_view kept) {
   return result == 0;
 }
 
-void Keys::replace(std::vector<Tenant> tenants) {
+void TenantKeys::replace(std::vector<Tenant> tenants) {
   const std::lock_guard lock(mutex_);
   tenants_ = std::move(tenants);
 }
 
-std::optional<Tenant> Keys::find(std::string_view key) const {
+std::optional<Tenant> TenantKeys::find(std::string_view key) const {
   if (open_) return Tenant{.id = kOpenTenant, .admin = true};
   const std::lock_guard lock(mutex_);
   const Tenant* found = nullptr;

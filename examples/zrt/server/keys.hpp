@@ -19,10 +19,10 @@ namespace program::server {
 [[nodiscard]] bool equal_in_constant_time(std::string_view given, std::string_view kept);
 
 /// Finds tenants by their keys. Any thread.
-class Keys {
+class TenantKeys {
  public:
   /// Without tenants everyone is kOpenTenant, an admin.
-  explicit Keys(std::vector<Tenant> tenants) : tenants_(std::move(tenants)), open_(tenants_.empty()) {}
+  explicit TenantKeys(std::vector<Tenant> tenants) : tenants_(std::move(tenants)), open_(tenants_.empty()) {}
 
   /// Takes the place of all tenants.
   void replace(std::vector<Tenant> tenants);

@@ -113,11 +113,11 @@ void Metrics::answered(int status) {
   const std::lock_guard lock(mutex_);
   ++statuses_[status];
 }
-void Metrics::set_load(const Load& load) {
+void Metrics::set_load(const EngineLoad& load) {
   const std::lock_guard lock(mutex_);
   load_ = load;
 }
-Load Metrics::load() const {
+EngineLoad Metrics::load() const {
   const std::lock_guard lock(mutex_);
   return load_;
 }

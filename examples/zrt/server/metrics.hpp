@@ -47,7 +47,7 @@ struct TenantUsage {
 };
 
 /// What the engine holds at the moment.
-struct Load {
+struct EngineLoad {
   std::uint32_t running = 0;
   std::uint32_t waiting = 0;
   std::uint32_t slots = 0;
@@ -66,8 +66,8 @@ class Metrics {
   void ended(std::string_view reason, double seconds);
   void answered(int status);
   void stepped() { ++steps_; }
-  void set_load(const Load& load);
-  [[nodiscard]] Load load() const;
+  void set_load(const EngineLoad& load);
+  [[nodiscard]] EngineLoad load() const;
   void set_usage(const std::string& tenant, const TenantUsage& usage);
   /// Nothing for a tenant that was never served.
   [[nodiscard]] std::optional<TenantUsage> usage(const std::string& tenant) const;
@@ -80,7 +80,7 @@ class Metrics {
  private:
   mutable std::mutex mutex_;
   std::string model_;
-  Load load_{};
+  EngineLoad load_{};
   std::map<std::string, TenantUsage> tenants_;
   std::map<std::string, std::uint64_t, std::less<>> ends_;
   std::map<int, std::uint64_t> statuses_;

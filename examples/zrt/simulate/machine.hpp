@@ -11,9 +11,9 @@ namespace simulate {
 /// Keeps token ids where a model keeps keys, values and states. Its next token is a hash of all that a run reads: of
 /// every page of the slot's list and, in a recurrent model, of the state. So a wrong, stale or misplaced page or state
 /// changes the answer.
-class Machine {
+class SimulatedMachine {
  public:
-  explicit Machine(const Script& script)
+  explicit SimulatedMachine(const Script& script)
       : vocabulary_(script.vocabulary),
         seed_(script.seed),
         hybrid_(script.limits.checkpoints != 0),

@@ -55,13 +55,13 @@ class Draw {
   std::uint64_t state_;
 };
 
-enum class Act : std::uint8_t { create, change, remove, open, close, submit, cancel, block, ready, drop, jump };
+enum class Action : std::uint8_t { create, change, remove, open, close, submit, cancel, block, ready, drop, jump };
 
 /// One thing that happens. Tenants, sessions and requests go by their numbers in the script.
 struct ScriptEvent {
   std::uint32_t step = 0;
   std::uint32_t order = 0;  ///< among those of a step
-  Act act = Act::submit;
+  Action act = Action::submit;
   std::uint32_t tenant = 0;
   std::uint32_t session = 0;  ///< 0: none
   std::uint32_t request = 0;
@@ -97,7 +97,7 @@ class ScriptWriter {
     const std::uint32_t tenants = draw_.from(1, 5);
     for (std::uint32_t t = 1; t <= tenants; ++t) tenant(t, draw_.chance(0.8) ? 0 : draw_.below(40));
     for (std::uint32_t i = draw_.below(4); i > 0; --i) jump();
-    for (std::uint32_t i = draw_.chance(0.3) ? draw_.below(3) : 0; i > 0; --i) add(Act::drop, draw_.below(kSteps));
+    for (std::uint32_t i = draw_.chance(0.3) ? draw_.below(3) : 0; i > 0; --i) add(Action::drop, draw_.below(kSteps));
     std::sort(script_.events.begin(), script_.events.end(), [](const ScriptEvent& a, const ScriptEvent& b) {
       return a.step != b.step ? a.step < b.step : a.order < b.order;
     });
@@ -145,7 +145,7 @@ class ScriptWriter {
     idle_ = draw_.chance(0.3);
   }
 
-  ScriptEvent& add(Act act, std::uint32_t step) {
+  ScriptEvent& add(Action act, std::uint32_t step) {
     ScriptEvent e;
     e.act = act;
     e.step = step;
@@ -174,24 +174,24 @@ class ScriptWriter {
   }
 
   void tenant(std::uint32_t number, std::uint32_t begin) {
-    ScriptEvent& created = add(Act::create, begin);
+    ScriptEvent& created = add(Action::create, begin);
     created.tenant = number;
     created.quota = quota();
     const bool sessions = draw_.chance(0.4);
     if (sessions) {
-      ScriptEvent& opened = add(Act::open, begin);
+      ScriptEvent& opened = add(Action::open, begin);
       opened.tenant = number;
       opened.session = number;
     }
     const std::uint32_t end = draw_.chance(remove_) ? draw_.from(begin + 1, kSteps) : kSteps;
     requests(number, begin, end, sessions);
     if (draw_.chance(change_)) {
-      ScriptEvent& changed = add(Act::change, draw_.from(begin, kSteps));
+      ScriptEvent& changed = add(Action::change, draw_.from(begin, kSteps));
       changed.tenant = number;
       changed.quota = quota();
     }
-    if (sessions && draw_.chance(0.5)) add(Act::close, draw_.from(begin, kSteps)).session = number;
-    if (end != kSteps) add(Act::remove, end).tenant = number;
+    if (sessions && draw_.chance(0.5)) add(Action::close, draw_.from(begin, kSteps)).session = number;
+    if (end != kSteps) add(Action::remove, end).tenant = number;
   }
 
   /// Tenant rates by Zipf's law, gaps by Gamma, in bursts; what is asked for by kind.
@@ -218,16 +218,16 @@ class ScriptWriter {
       if (draw_.chance(fail_)) e.fails_at = draw_.from(1, 6);
       add(e);
       last = e.request;
-      if (draw_.chance(cancel_)) of_request(Act::cancel, e, draw_.below(20));
-      if (draw_.chance(cancel_ * 0.2)) of_request(Act::cancel, e, draw_.below(20));
+      if (draw_.chance(cancel_)) of_request(Action::cancel, e, draw_.below(20));
+      if (draw_.chance(cancel_ * 0.2)) of_request(Action::cancel, e, draw_.below(20));
       if (draw_.chance(block_)) {
         const std::uint32_t blocked = draw_.below(12);
-        of_request(Act::block, e, blocked);
-        if (draw_.chance(0.7)) of_request(Act::ready, e, blocked + draw_.below(12));
+        of_request(Action::block, e, blocked);
+        if (draw_.chance(0.7)) of_request(Action::ready, e, blocked + draw_.below(12));
       }
     }
   }
-  void of_request(Act act, const ScriptEvent& of, std::uint32_t later) {
+  void of_request(Action act, const ScriptEvent& of, std::uint32_t later) {
     const std::uint32_t request = of.request;
     add(act, of.step + later).request = request;
   }
@@ -251,7 +251,7 @@ class ScriptWriter {
     }
   }
 
-  void jump() { add(Act::jump, draw_.below(kSteps)).nanoseconds = draw_.chance(0.5) ? 3'600'000'000'000u : 0; }
+  void jump() { add(Action::jump, draw_.below(kSteps)).nanoseconds = draw_.chance(0.5) ? 3'600'000'000'000u : 0; }
 
   Draw draw_;
   Script script_{};
@@ -285,7 +285,7 @@ class ScriptWriter {
   if (e.tenant != 0) add("tenant", e.tenant);
   if (e.session != 0) add("session", e.session);
   if (e.request != 0) add("request", e.request);
-  if (e.act == Act::create || e.act == Act::change) {
+  if (e.act == Action::create || e.act == Action::change) {
     text += std::string(" ") + kClasses[static_cast<int>(e.quota.service)];
     add("slots", e.quota.max_slots);
     add("pages", e.quota.max_pages);
@@ -296,7 +296,7 @@ class ScriptWriter {
     add("weight", e.quota.weight);
     add("group", e.quota.group);
   }
-  if (e.act == Act::submit) {
+  if (e.act == Action::submit) {
     add("prompt", e.prompt);
     add("shared", e.shared);
     add("branch", e.branch);

@@ -71,7 +71,7 @@ template <class Rules> class Simulation {
     for (std::uint32_t step = 0; step < kMostSteps; ++step) {
       while (next < script_.events.size() && script_.events[next].step <= step) {
         const ScriptEvent& e = script_.events[next++];
-        if (e.act == Act::jump)
+        if (e.act == Action::jump)
           now = e.nanoseconds != 0 ? now + e.nanoseconds : now / 2;
         else
           pending_.push_back(e);
@@ -130,7 +130,7 @@ template <class Rules> class Simulation {
     for (std::uint32_t i = 1; i < requests_.size(); ++i) {
       if (requests_[i].ended || !requests_[i].accepted || requests_[i].generated == requests_[i].delivered) continue;
       ScriptEvent e;
-      e.act = Act::ready;
+      e.act = Action::ready;
       e.request = i;
       pending_.push_back(e);
     }
@@ -171,19 +171,19 @@ template <class Rules> class Simulation {
     a.tag = kOther;
     a.quota = e.quota;
     switch (e.act) {
-      case Act::create:
+      case Action::create:
         a.tag = kOther | e.tenant;
         return Turn::now;
-      case Act::open:
-      case Act::change:
-      case Act::remove:
-        a.tag = kOther | (e.act == Act::open ? e.session : 0);
+      case Action::open:
+      case Action::change:
+      case Action::remove:
+        a.tag = kOther | (e.act == Action::open ? e.session : 0);
         a.subject = tenants_[e.tenant];
         return Turn::now;
-      case Act::close:
+      case Action::close:
         a.subject = sessions_[e.session];
         return Turn::now;
-      case Act::submit: {
+      case Action::submit: {
         Seen& r = requests_[e.request];
         write_prompt(e, r);
         r.submitted = true;
@@ -195,17 +195,17 @@ template <class Rules> class Simulation {
         a.most = e.most;
         return Turn::now;
       }
-      case Act::cancel:
-      case Act::block:
-      case Act::ready: {
+      case Action::cancel:
+      case Action::block:
+      case Action::ready: {
         const Seen& r = requests_[e.request];
         if (!r.submitted || (r.answered && !r.accepted)) return Turn::never;
         if (!r.answered) return Turn::later;
         a.subject = r.handle;
         return Turn::now;
       }
-      case Act::drop:
-      case Act::jump:
+      case Action::drop:
+      case Action::jump:
         return Turn::now;
     }
     return Turn::never;
@@ -220,7 +220,7 @@ template <class Rules> class Simulation {
       const Turn turn = arrivals_.size() < script_.limits.arrivals ? arrival_of(e, a) : Turn::later;
       if (turn == Turn::later) later_.push_back(e);
       if (turn != Turn::now) continue;
-      if (e.act == Act::cancel) requests_[e.request].cancelled = true;
+      if (e.act == Action::cancel) requests_[e.request].cancelled = true;
       arrivals_.push_back(a);
     }
     pending_.swap(later_);
@@ -379,7 +379,7 @@ template <class Rules> class Simulation {
 
   const Script& script_;
   Rules rules_;
-  Machine machine_;
+  SimulatedMachine machine_;
   Verdict verdict_{};
   std::vector<serve::Handle> tenants_{};
   std::vector<serve::Handle> sessions_{};

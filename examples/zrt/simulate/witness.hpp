@@ -38,7 +38,7 @@ template <class Rules> class Witness {
  public:
   using State = serve::SchedulerState<Rules>;
 
-  Witness(const Script& script, const Machine& machine, std::vector<Seen>& requests)
+  Witness(const Script& script, const SimulatedMachine& machine, std::vector<Seen>& requests)
       : script_(script),
         machine_(machine),
         requests_(requests),
@@ -76,7 +76,7 @@ template <class Rules> class Witness {
         tenants_[row] = {};
         tenants_[row].handle = e.tenant;
         for (const ScriptEvent& event : script_.events)
-          if (event.act == Act::create && event.tenant == static_cast<std::uint32_t>(e.tag))
+          if (event.act == Action::create && event.tenant == static_cast<std::uint32_t>(e.tag))
             tenants_[row].service_class = event.quota.service;
         close_pairs(row);
         return;
@@ -477,7 +477,7 @@ template <class Rules> class Witness {
   }
 
   const Script& script_;
-  const Machine& machine_;
+  const SimulatedMachine& machine_;
   std::vector<Seen>& requests_;
   std::vector<Kept> tenants_;
   std::vector<Pair> pairs_;

@@ -11,7 +11,7 @@
 
 namespace zrt::inline ZRT_ABI {
 
-template <class Types, class Variants, class ExtraOps, class Targets> struct BasicCpuBackend : exec::HostTypes {
+template <class Types, class Variants, class ExtraOps, class Targets> struct BasicCpuBackend : exec::HostMemoryTypes {
   static constexpr std::string_view name = "cpu";
   using Device = cpu::BasicDevice<Types, Variants>;
   using Program = cpu::Program;

@@ -27,7 +27,7 @@ struct Recorder : exec::HostRecorder {
 
 }  // namespace reference
 
-template <class Catalog, class Targets> struct BasicReferenceBackend : exec::HostTypes {
+template <class Catalog, class Targets> struct BasicReferenceBackend : exec::HostMemoryTypes {
   static constexpr std::string_view name = "reference";
   using Device = reference::Device;
   using Program = reference::Program;

@@ -32,8 +32,8 @@ enum class Segment : u8 { flat, global, scratch, local };
 }
 
 /// Finds the region of an access, the wave's last one first; null where nothing is mapped or permitted.
-[[nodiscard]] inline const Region* region_of(Wave& w, u64 address, u64 bytes, Permission wanted) noexcept {
-  const Region* region = w.last_region;
+[[nodiscard]] inline const MappedRegion* region_of(Wave& w, u64 address, u64 bytes, Permission wanted) noexcept {
+  const MappedRegion* region = w.last_region;
   if (region == nullptr || !region->contains(address, bytes)) {
     region = w.group->memory->find(address, bytes);
     if (region == nullptr) return nullptr;
@@ -43,7 +43,8 @@ enum class Segment : u8 { flat, global, scratch, local };
 }
 
 /// Whether the order of the queue's packets lets the wave read those bytes; else the wave's error says why not.
-[[nodiscard]] inline bool is_read_ordered(Wave& w, const Region& region, u64 address, u64 bytes, Cache cache) noexcept {
+[[nodiscard]] inline bool is_read_ordered(Wave& w, const MappedRegion& region, u64 address, u64 bytes,
+                                          Cache cache) noexcept {
   if (w.group->coherence == nullptr || !w.group->coherence->suspects(region, cache)) [[likely]]
     return true;
   const auto checked = w.group->coherence->check_read(region, address, bytes, cache, w.group->number);
@@ -53,7 +54,7 @@ enum class Segment : u8 { flat, global, scratch, local };
   return false;
 }
 /// The same before the wave writes.
-[[nodiscard]] inline bool is_write_ordered(Wave& w, const Region& region, u64 address, u64 bytes,
+[[nodiscard]] inline bool is_write_ordered(Wave& w, const MappedRegion& region, u64 address, u64 bytes,
                                            MemoryUse use = MemoryUse::write) noexcept {
   if (w.group->coherence == nullptr) return true;
   const auto noted = w.group->coherence->note_write(region, address, bytes, w.group->number, use);
@@ -64,7 +65,7 @@ enum class Segment : u8 { flat, global, scratch, local };
   return false;
 }
 /// The same for a vector access of either kind.
-[[nodiscard]] inline bool is_ordered(Wave& w, const Region& region, u64 address, u64 bytes, bool store) noexcept {
+[[nodiscard]] inline bool is_ordered(Wave& w, const MappedRegion& region, u64 address, u64 bytes, bool store) noexcept {
   return store ? is_write_ordered(w, region, address, bytes)
                : is_read_ordered(w, region, address, bytes, Cache::vector);
 }
@@ -99,7 +100,7 @@ struct AddressSpread {
 class TrafficMeter {
  public:
   TrafficMeter(Wave& w, unsigned bytes, bool store) noexcept : wave_(w), bytes_(bytes), store_(store) {}
-  void lane(const Region* region, u64 address) noexcept {
+  void lane(const MappedRegion* region, u64 address) noexcept {
     if (region != region_) {
       flush();
       region_ = region;
@@ -112,7 +113,7 @@ class TrafficMeter {
     next_ = address + bytes_;
   }
   /// All 32 lanes at once, in one region.
-  void all(const Region* region, const AddressSpread& spread) noexcept {
+  void all(const MappedRegion* region, const AddressSpread& spread) noexcept {
     region_ = region;
     total_ = u64{kLanes - spread.repeats} * bytes_;
     runs_ = spread.runs;
@@ -134,7 +135,7 @@ class TrafficMeter {
   Wave& wave_;
   unsigned bytes_;
   bool store_;
-  const Region* region_ = nullptr;
+  const MappedRegion* region_ = nullptr;
   u64 previous_ = ~u64{0}, next_ = ~u64{0}, total_ = 0, runs_ = 0;
 };
 
@@ -145,7 +146,7 @@ ZRT_NOINLINE inline Flow memory_fault(Wave& w, const Decoded& d, u64 address, u6
     const Error why = w.error;
     return fault(w, d, why.code(), why.text());
   }
-  const Region* region = w.group->memory->find(address, bytes);
+  const MappedRegion* region = w.group->memory->find(address, bytes);
   const Name at = hex(address);
   w.fault = {address, bytes, store ? Permission::write : Permission::read, region != nullptr};
   return fault(w, d, Errc::spec_violation, store ? "writes " : "reads ", bytes, " bytes at ", at.view(),

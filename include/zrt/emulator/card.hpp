@@ -78,17 +78,17 @@ struct Card {
         return area;
     return {};
   }
-  [[nodiscard]] constexpr pm4::kfd::Node node() const noexcept {
-    pm4::kfd::Node node{.index = beside_closed ? 2u : 1u,
-                        .gpu_id = gpu_id,
-                        .simd_count = compute_units * 2,
-                        .simd_per_cu = 2,
-                        .array_count = shader_engines * 2,
-                        .simd_arrays_per_engine = 2,
-                        .max_slots_scratch_cu = 32,
-                        .num_xcc = 1,
-                        .gfx_target_version = pm4::kfd::target_version(*target),
-                        .drm_render_minor = render_minor};
+  [[nodiscard]] constexpr pm4::kfd::GpuNode node() const noexcept {
+    pm4::kfd::GpuNode node{.index = beside_closed ? 2u : 1u,
+                           .gpu_id = gpu_id,
+                           .simd_count = compute_units * 2,
+                           .simd_per_cu = 2,
+                           .array_count = shader_engines * 2,
+                           .simd_arrays_per_engine = 2,
+                           .max_slots_scratch_cu = 32,
+                           .num_xcc = 1,
+                           .gfx_target_version = pm4::kfd::target_version(*target),
+                           .drm_render_minor = render_minor};
     if (kernel.tells_save_sizes) {
       node.cwsr_size = save_area().save_bytes;
       node.ctl_stack_size = save_area().ctl_stack_bytes;
@@ -110,7 +110,7 @@ struct Card {
     if (auto r = add("0\n"); !r) return pass(r);
     return true;
   }
-  const pm4::kfd::Node node = card.node();
+  const pm4::kfd::GpuNode node = card.node();
   const Name folder = Name::of(node.index, "/");
   const bool of_card = name.starts_with(folder.view());
   if (of_card) name.remove_prefix(folder.view().size());

@@ -69,7 +69,7 @@ class Coherence {
   /// that is in no cache.
   [[nodiscard]] Result<void> packet_reads(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
                                           std::string_view packet) const noexcept {
-    const Region* const region = memory.find(address, bytes);
+    const MappedRegion* const region = memory.find(address, bytes);
     if (auto r = check_finished(region, address, bytes, packet, " reads "); !r) return r;
     return check_fetched(region, address, bytes, packet);
   }
@@ -81,7 +81,7 @@ class Coherence {
   /// A packet is about to write beside the dispatches that run. Errors: one of them may still write or read there.
   [[nodiscard]] Result<void> packet_overwrites(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
                                                std::string_view packet) const noexcept {
-    const Region* const region = memory.find(address, bytes);
+    const MappedRegion* const region = memory.find(address, bytes);
     if (auto r = check_finished(region, address, bytes, packet, " writes "); !r) return r;
     const FollowedRegion* const f = regions_.find(region);
     if (f == nullptr || order_.has_ended(f->newest_read)) return {};
@@ -114,7 +114,7 @@ class Coherence {
       f.suspect = order_.suspect_caches(f.stamps);
     }
     if (is_flushed_next && !follows_groups_) return {};
-    for (const Region& region : memory.regions()) {
+    for (const MappedRegion& region : memory.regions()) {
       // The GPU writes no others.
       if (!allows(region.permission, Permission::write)) continue;
       FollowedRegion& f = regions_[region];
@@ -136,13 +136,13 @@ class Coherence {
     }
   }
   /// Whether a read of that region needs a look at its words; cheap.
-  [[nodiscard]] bool suspects(const Region& region, Cache cache) const noexcept {
+  [[nodiscard]] bool suspects(const MappedRegion& region, Cache cache) const noexcept {
     return regions_.has(region) && (regions_[region].suspect >> static_cast<unsigned>(cache) & 1u) != 0;
   }
   /// The running dispatch reads, of which it is kept what nothing waits for. Errors: Errc::spec_violation, which names
   /// both writer and reader, the address, and the packet that is missing between them.
-  [[nodiscard]] Result<void> check_read(const Region& region, std::uint64_t address, std::uint64_t bytes, Cache cache,
-                                        std::uint64_t group = 0) noexcept {
+  [[nodiscard]] Result<void> check_read(const MappedRegion& region, std::uint64_t address, std::uint64_t bytes,
+                                        Cache cache, std::uint64_t group = 0) noexcept {
     if (!suspects(region, cache)) return {};
     FollowedRegion& f = regions_[region];
     const std::uint64_t first = (address - region.address) / 4;
@@ -157,7 +157,7 @@ class Coherence {
     return cache == Cache::instruction ? Result<void>{} : check_groups(f, address, bytes, group, MemoryUse::read);
   }
   /// The running dispatch writes. Errors: an earlier one may still write or read there; out_of_memory.
-  [[nodiscard]] Result<void> note_write(const Region& region, std::uint64_t address, std::uint64_t bytes,
+  [[nodiscard]] Result<void> note_write(const MappedRegion& region, std::uint64_t address, std::uint64_t bytes,
                                         std::uint64_t group = 0, MemoryUse use = MemoryUse::write) noexcept {
     if (!regions_.has(region)) return {};
     FollowedRegion& f = regions_[region];
@@ -208,7 +208,7 @@ class Coherence {
   /// Stamps what a packet writes.
   [[nodiscard]] Result<void> stamp(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
                                    WriteStamp stamp, std::string_view packet, bool into_l2) noexcept {
-    const Region* const region = memory.find(address, bytes);
+    const MappedRegion* const region = memory.find(address, bytes);
     FollowedRegion* const f = regions_.find(region);
     if (f == nullptr) return {};
     if (auto r = f->stamps.make_words(allocator_); !r) return r;
@@ -218,7 +218,7 @@ class Coherence {
     if (into_l2 && region->host == HostView::bar) unreleased_ = {address, stamp.moment(), packet};
     return {};
   }
-  [[nodiscard]] Result<void> check_finished(const Region* region, std::uint64_t address, std::uint64_t bytes,
+  [[nodiscard]] Result<void> check_finished(const MappedRegion* region, std::uint64_t address, std::uint64_t bytes,
                                             std::string_view packet, std::string_view does) const noexcept {
     const FollowedRegion* const f = regions_.find(region);
     if (f == nullptr || order_.is_finished(f->stamps)) return {};
@@ -227,7 +227,7 @@ class Coherence {
         return order_.still_written(packet, does, at, stamp);
     return {};
   }
-  [[nodiscard]] Result<void> check_fetched(const Region* region, std::uint64_t address, std::uint64_t bytes,
+  [[nodiscard]] Result<void> check_fetched(const MappedRegion* region, std::uint64_t address, std::uint64_t bytes,
                                            std::string_view packet) const noexcept {
     const FollowedRegion* const f = regions_.find(region);
     if (f == nullptr || region->host != HostView::bar) return {};

@@ -115,13 +115,13 @@ class CommandProcessor {
     waiting_ = false;
     fault_ = {};
     if (auto r = run_buffer(dispatch); !r) return pass(r);
-    pm4::PacketReader reader(ring, generation_, pm4::Place::ring);
+    pm4::PacketReader reader(ring, generation_, pm4::PacketPlace::ring);
     std::size_t done = 0;
     while (!waiting_ && !reader.done()) {
       const auto packet = reader.next();
       if (!packet) return pass(packet);
       behind_ = ring.subspan(reader.offset());
-      if (auto r = execute(*packet, pm4::Place::ring, dispatch); !r) return pass(r);
+      if (auto r = execute(*packet, pm4::PacketPlace::ring, dispatch); !r) return pass(r);
       // An indirect buffer is left where it waits; the ring's own wait is read again.
       if (waiting_ && packet->kind != &pm4::kIndirectBuffer) break;
       done = reader.offset();
@@ -132,7 +132,7 @@ class CommandProcessor {
   /// The rest of the indirect buffer and of its chain.
   template <class Run> [[nodiscard]] Result<void> run_buffer(Run& dispatch) noexcept {
     while (!waiting_ && buffer_at_ < buffer_.size()) {
-      pm4::PacketReader reader(buffer_.span().subspan(buffer_at_), generation_, pm4::Place::indirect_buffer);
+      pm4::PacketReader reader(buffer_.span().subspan(buffer_at_), generation_, pm4::PacketPlace::indirect_buffer);
       const auto packet = reader.next();
       if (!packet) return pass(packet);
       const std::size_t next = buffer_at_ + reader.offset();
@@ -140,16 +140,17 @@ class CommandProcessor {
       if (packet->kind == &pm4::kIndirectBuffer) {
         if (packet->get("CHAIN") == 0)
           return fail(Errc::unimplemented, "an indirect buffer inside another is not modelled");
-        if (auto r = execute(*packet, pm4::Place::indirect_buffer, dispatch); !r) return r;
+        if (auto r = execute(*packet, pm4::PacketPlace::indirect_buffer, dispatch); !r) return r;
         continue;
       }
-      if (auto r = execute(*packet, pm4::Place::indirect_buffer, dispatch); !r) return r;
+      if (auto r = execute(*packet, pm4::PacketPlace::indirect_buffer, dispatch); !r) return r;
       if (!waiting_) buffer_at_ = next;
     }
     return {};
   }
 
-  template <class Run> Result<void> execute(const pm4::PacketView& packet, pm4::Place place, Run& dispatch) noexcept {
+  template <class Run>
+  Result<void> execute(const pm4::PacketView& packet, pm4::PacketPlace place, Run& dispatch) noexcept {
     const pm4::Packet* kind = packet.kind;
     if (packets_left_-- == 0)
       return fail(Errc::limit_exceeded, "a queue has executed ", kMostPackets, " packets of one submission");
@@ -163,7 +164,7 @@ class CommandProcessor {
       if (!words) return pass(words);
       buffer_ = std::move(*words);
       buffer_at_ = 0;
-      return place == pm4::Place::ring ? run_buffer(dispatch) : Result<void>{};
+      return place == pm4::PacketPlace::ring ? run_buffer(dispatch) : Result<void>{};
     }
     if (kind == &pm4::kSetShReg) {
       auto offset = static_cast<std::uint32_t>(packet.get("OFFSET"));
@@ -291,20 +292,20 @@ class CommandProcessor {
   }
 
   [[nodiscard]] static bool holds_true(std::uint64_t function, std::uint64_t value, std::uint64_t reference) noexcept {
-    switch (static_cast<pm4::Compare>(function)) {
-      case pm4::Compare::always:
+    switch (static_cast<pm4::WaitCondition>(function)) {
+      case pm4::WaitCondition::always:
         return true;
-      case pm4::Compare::less:
+      case pm4::WaitCondition::less:
         return value < reference;
-      case pm4::Compare::less_equal:
+      case pm4::WaitCondition::less_equal:
         return value <= reference;
-      case pm4::Compare::equal:
+      case pm4::WaitCondition::equal:
         return value == reference;
-      case pm4::Compare::not_equal:
+      case pm4::WaitCondition::not_equal:
         return value != reference;
-      case pm4::Compare::greater_equal:
+      case pm4::WaitCondition::greater_equal:
         return value >= reference;
-      case pm4::Compare::greater:
+      case pm4::WaitCondition::greater:
         return value > reference;
     }
     return false;

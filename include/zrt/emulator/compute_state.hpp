@@ -78,7 +78,7 @@ class ComputeState {
  private:
   [[nodiscard]] std::uint32_t value(std::uint16_t offset) const noexcept { return values_[offset]; }
   [[nodiscard]] std::uint64_t field(std::uint16_t offset, std::string_view name) const noexcept {
-    for (const pm4::Field& f : pm4::find_register(offset, generation_)->fields)
+    for (const pm4::BitField& f : pm4::find_register(offset, generation_)->fields)
       if (f.name == name && holds(f.defined, generation_)) return f.get(Span(&values_[offset], 1), 0);
     return 0;
   }
@@ -119,7 +119,7 @@ class ComputeState {
     if (!known_[low] || !known_[high]) return unset(packet, known_[low] ? high : low);
     d.scratch_base = (std::uint64_t{value(high)} << 32 | value(low)) << 8;
     d.scratch_wave_bytes = static_cast<u32>(field(ring, "WAVESIZE") * 256);
-    const Region* region = memory.find(d.scratch_base, 1);
+    const MappedRegion* region = memory.find(d.scratch_base, 1);
     if (region == nullptr)
       return fail(Errc::spec_violation, "scratch at ", std::string_view(pm4::Hex(d.scratch_base)), " is not mapped");
     const std::uint64_t waves = field(ring, "WAVES"), lanes = d.wave64 ? 64 : 32;

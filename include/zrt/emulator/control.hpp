@@ -185,13 +185,13 @@ inline constexpr Semantics kExecOf = own_function(&change_exec<F, T, kOld>, kTyp
 
 /// s_load: `access.bytes` of one, two or four bytes widen to a register; more come in words.
 inline Flow scalar_load(Wave& w, const Decoded& d) noexcept {
-  const Access access = d.instruction->semantics.access;
+  const ElementAccess access = d.instruction->semantics.access;
   const unsigned bytes = access.bytes;
   const u64 base = detail::scalar_argument<u64>(w, d.src[0]);
   const u64 address = base + scalar_word(w, d.src[1], 0) + static_cast<u64>(i64{d.offset});
   const unsigned alignment = bytes < 4 ? bytes : 4;
   if (address % alignment != 0) return misaligned(w, d, address, alignment, 0);
-  const Region* region = w.group->memory->find(address, bytes);
+  const MappedRegion* region = w.group->memory->find(address, bytes);
   if (region == nullptr || !allows(region->permission, Permission::read))
     return memory_fault(w, d, address, bytes, false, 0);
   if (!is_read_ordered(w, *region, address, bytes, Cache::scalar)) return memory_fault(w, d, address, bytes, false, 0);
@@ -199,7 +199,7 @@ inline Flow scalar_load(Wave& w, const Decoded& d) noexcept {
   if (region->id < w.group->counters->regions.size()) w.group->counters->regions[region->id].bytes_read += bytes;
   if (bytes < 4) {
     const u32 raw = bytes == 1 ? std::to_integer<u32>(from[0]) : u32{read_little<u16>(from)};
-    const bool sign = access.extend == Access::Extend::sign;
+    const bool sign = access.extend == ElementAccess::Extend::sign;
     w.write_sgpr(d.dst.index, !sign        ? raw
                               : bytes == 1 ? static_cast<u32>(i32{static_cast<i8>(raw)})
                                            : static_cast<u32>(i32{static_cast<i16>(raw)}));
@@ -212,7 +212,7 @@ inline Flow scalar_load(Wave& w, const Decoded& d) noexcept {
 
 /// The semantics of a scalar load of so many bytes.
 [[nodiscard]] constexpr Semantics scalar_load_of(unsigned bytes,
-                                                 Access::Extend extend = Access::Extend::none) noexcept {
+                                                 ElementAccess::Extend extend = ElementAccess::Extend::none) noexcept {
   const Type data = bytes <= 4    ? Type::u32
                     : bytes == 8  ? Type::u64
                     : bytes == 12 ? Type::b96

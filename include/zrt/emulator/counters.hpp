@@ -34,7 +34,7 @@ struct Counters {
   std::uint64_t waves = 0;
   std::uint64_t workgroups = 0;
   std::uint64_t lds_bytes = 0;
-  Vector<RegionTraffic> regions{};  ///< by Region::id
+  Vector<RegionTraffic> regions{};  ///< by MappedRegion::id
 
   /// Adds the counts of another part of the same dispatch.
   void add(const Counters& o) noexcept {

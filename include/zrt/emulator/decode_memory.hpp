@@ -18,16 +18,16 @@ inline void decode_ds(Decoder& d) noexcept {
   d.out->src[0] = d.vgpr(d.take(1, 7, 0), s.src[0]);
   if (s.src[2] != Type::none) d.out->src[2] = d.vgpr(d.take(1, 15, 8), s.src[2]);
   if (s.src[1] != Type::none) d.out->src[1] = d.vgpr(d.take(1, 23, 16), s.src[1]);
-  d.out->returns = s.access.atomic && s.access.extend == Access::Extend::zero;
+  d.out->returns = s.access.atomic && s.access.extend == ElementAccess::Extend::zero;
   if (s.dst != Type::none && (!s.access.atomic || d.out->returns)) d.out->dst = d.vgpr(d.take(1, 31, 24), s.dst);
 }
 
 /// Where the instruction set has a field of an access to global, flat or scratch memory.
-struct Place {
+struct FieldPlace {
   u8 word, high, low;
 };
 struct AccessPlaces {
-  Place address, base, data, dst, offset, returns, scratch_address, policy;
+  FieldPlace address, base, data, dst, offset, returns, scratch_address, policy;
 };
 inline constexpr AccessPlaces kAccess11{{1, 7, 0},  {1, 22, 16}, {1, 15, 8},  {1, 31, 24},
                                         {0, 12, 0}, {0, 14, 14}, {1, 23, 23}, {0, 15, 13}};
@@ -35,7 +35,7 @@ inline constexpr AccessPlaces kAccess12{{2, 7, 0},  {0, 6, 0},   {1, 30, 23}, {1
                                         {2, 31, 8}, {1, 20, 20}, {1, 17, 17}, {1, 22, 18}};
 
 template <const AccessPlaces& kPlaces> void decode_access(Decoder& d) noexcept {
-  auto take = [&](Place p) { return d.take(p.word, p.high, p.low); };
+  auto take = [&](FieldPlace p) { return d.take(p.word, p.high, p.low); };
   const Semantics& s = d.out->instruction->semantics;
   Decoded& o = *d.out;
   const Encoding encoding = o.instruction->encoding;

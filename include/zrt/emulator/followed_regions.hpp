@@ -20,7 +20,7 @@ struct FollowedRegion {
   GroupStamps groups{};
 };
 
-/// The regions of an address space as they were mapped last, by Region::id.
+/// The regions of an address space as they were mapped last, by MappedRegion::id.
 class FollowedRegions {
  public:
   explicit FollowedRegions(const Allocator& allocator) noexcept : allocator_(allocator), regions_(allocator) {}
@@ -28,14 +28,16 @@ class FollowedRegions {
   [[nodiscard]] FollowedRegion* begin() noexcept { return regions_.begin(); }
   [[nodiscard]] FollowedRegion* end() noexcept { return regions_.end(); }
   /// The region of that id, which is followed.
-  [[nodiscard]] FollowedRegion& operator[](const Region& region) noexcept { return regions_[region.id]; }
-  [[nodiscard]] const FollowedRegion& operator[](const Region& region) const noexcept { return regions_[region.id]; }
-  [[nodiscard]] bool has(const Region& region) const noexcept { return region.id < regions_.size(); }
+  [[nodiscard]] FollowedRegion& operator[](const MappedRegion& region) noexcept { return regions_[region.id]; }
+  [[nodiscard]] const FollowedRegion& operator[](const MappedRegion& region) const noexcept {
+    return regions_[region.id];
+  }
+  [[nodiscard]] bool has(const MappedRegion& region) const noexcept { return region.id < regions_.size(); }
   /// The same region as it was when it was last looked at, null where there is none.
-  [[nodiscard]] FollowedRegion* find(const Region* region) noexcept {
+  [[nodiscard]] FollowedRegion* find(const MappedRegion* region) noexcept {
     return is_same(region) ? &regions_[region->id] : nullptr;
   }
-  [[nodiscard]] const FollowedRegion* find(const Region* region) const noexcept {
+  [[nodiscard]] const FollowedRegion* find(const MappedRegion* region) const noexcept {
     return is_same(region) ? &regions_[region->id] : nullptr;
   }
 
@@ -44,7 +46,7 @@ class FollowedRegions {
   [[nodiscard]] Result<void> adopt(const AddressSpace& memory, std::uint32_t published) noexcept {
     if (regions_.size() < memory.ids())
       if (auto r = regions_.resize(memory.ids()); !r) return r;
-    for (const Region& region : memory.regions()) {
+    for (const MappedRegion& region : memory.regions()) {
       FollowedRegion& f = regions_[region.id];
       if (f.stamps.serial() == region.serial) continue;
       f = {};
@@ -56,7 +58,7 @@ class FollowedRegions {
   /// Finds what the host has written until moment `published`, in the regions that it sees; all are followed. Errors:
   /// out_of_memory.
   [[nodiscard]] Result<void> find_host_writes(const AddressSpace& memory, std::uint32_t published) noexcept {
-    for (const Region& region : memory.regions()) {
+    for (const MappedRegion& region : memory.regions()) {
       if (region.host == HostView::none) continue;
       const WriteStamp stamp = host_stamp(region, published);
       if (auto r = regions_[region.id].stamps.find_host_writes(stamp, allocator_); !r) return r;
@@ -65,16 +67,16 @@ class FollowedRegions {
   }
   /// What the GPU has written behind moment `before` is known: what differs from now on is the host's.
   void follow_gpu(const AddressSpace& memory, std::uint32_t before) noexcept {
-    for (const Region& region : memory.regions())
+    for (const MappedRegion& region : memory.regions())
       if (FollowedRegion* const f = region.host == HostView::none ? nullptr : find(&region))
         f->stamps.follow_gpu(before);
   }
 
  private:
-  [[nodiscard]] bool is_same(const Region* region) const noexcept {
+  [[nodiscard]] bool is_same(const MappedRegion* region) const noexcept {
     return region != nullptr && has(*region) && regions_[region->id].stamps.serial() == region->serial;
   }
-  [[nodiscard]] static WriteStamp host_stamp(const Region& region, std::uint32_t published) noexcept {
+  [[nodiscard]] static WriteStamp host_stamp(const MappedRegion& region, std::uint32_t published) noexcept {
     if (region.host == HostView::none) return {};
     return {region.host == HostView::bar ? Writer::host_by_bar : Writer::host, published};
   }

@@ -29,7 +29,7 @@ enum class HostView : std::uint8_t {
 };
 
 /// One mapping. The bytes belong to whoever mapped them.
-struct Region {
+struct MappedRegion {
   std::uint64_t address = 0;
   Span<std::byte> bytes{};
   Permission permission = Permission::none;
@@ -107,7 +107,7 @@ class AddressSpace {
   }
 
   /// The region that holds all `size` bytes at `address`, or null.
-  [[nodiscard]] const Region* find(std::uint64_t address, std::uint64_t size) const noexcept {
+  [[nodiscard]] const MappedRegion* find(std::uint64_t address, std::uint64_t size) const noexcept {
     std::size_t low = 0, high = regions_.size();
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
@@ -124,7 +124,7 @@ class AddressSpace {
   /// permitted.
   [[nodiscard]] Result<std::byte*> at(std::uint64_t address, std::uint64_t size, Permission wanted,
                                       AccessFault* fault = nullptr) const noexcept {
-    const Region* region = find(address, size);
+    const MappedRegion* region = find(address, size);
     if (fault != nullptr && (region == nullptr || !allows(region->permission, wanted)))
       *fault = {address, size, wanted, region != nullptr};
     if (region == nullptr)
@@ -138,12 +138,12 @@ class AddressSpace {
     return region->bytes.data() + (address - region->address);
   }
 
-  [[nodiscard]] Span<const Region> regions() const noexcept { return regions_.span(); }
+  [[nodiscard]] Span<const MappedRegion> regions() const noexcept { return regions_.span(); }
   /// One more than the largest id of a region so far.
   [[nodiscard]] std::uint32_t ids() const noexcept { return ids_; }
 
  private:
-  Vector<Region> regions_;
+  Vector<MappedRegion> regions_;
   Vector<std::uint32_t> free_ids_;
   std::uint32_t ids_ = 0;
   std::uint64_t serial_ = 0;

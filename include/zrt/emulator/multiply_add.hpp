@@ -16,12 +16,12 @@ namespace zrt::inline ZRT_ABI::emulator {
 }
 
 /// The sources of a multiply-add in f32.
-struct Factors {
+struct MultiplyAddSources {
   OneWord one = OneWord::none;
   const u32* source[3];
 
   /// A scalar among the factors stays one word; other sources come from `lanes`, which takes a source's number.
-  template <class Lanes> Factors(const Wave& w, const Decoded& d, unsigned scalars, Lanes&& lanes) noexcept {
+  template <class Lanes> MultiplyAddSources(const Wave& w, const Decoded& d, unsigned scalars, Lanes&& lanes) noexcept {
     for (unsigned s = 0; s < 3; ++s) {
       source[s] = one == OneWord::none && (scalars >> s & 1u) != 0 ? one_word(w, d.src[s]) : nullptr;
       if (source[s] != nullptr)
@@ -49,7 +49,7 @@ inline Flow multiply_add(Wave& w, const Decoded& d) noexcept {
     u32 active = w.exec(half);
     if (d.has_dpp) active &= dpp_writes(w, d, half);
     Lanes own[3];
-    const Factors factors(w, d, 3, [&](unsigned s) {
+    const MultiplyAddSources factors(w, d, 3, [&](unsigned s) {
       constexpr u32 kSign = 0x80000000u;
       return lanes_of(w, d, d.src[s], half, 0, kSign, own[s]);
     });
@@ -80,7 +80,7 @@ template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
   for (unsigned half = 0; half < w.halves; ++half) {
     Lanes own[3], widened[3];
     const unsigned as_they_are = ~(unsigned{d.op_sel_hi} | d.neg_hi | d.neg_lo) & 3u;
-    const Factors factors(w, d, as_they_are, [&](unsigned s) {
+    const MultiplyAddSources factors(w, d, as_they_are, [&](unsigned s) {
       const u32* in = lanes_of(w, d, d.src[s], half, 0, 0, own[s]);
       if ((d.op_sel_hi >> s & 1) != 0) {
         w.group->kernels.widen(in, (d.op_sel >> s & 1) != 0 ? 16 : 0, widened[s].lane);

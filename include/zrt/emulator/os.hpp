@@ -326,7 +326,7 @@ class EmulatedOs {
 
   Card card_;
   Allocator allocator_;
-  Refusal refuse_{};
+  SyscallRefusal refuse_{};
   VideoMemory video_;
   std::uint32_t vram_lost_ = 0;
   ProcessMemory process_;

@@ -30,7 +30,7 @@ class Program {
                                               const Allocator& allocator = system_allocator()) noexcept {
     if (entry % 4 != 0)
       return fail(Errc::spec_violation, "the program at ", hex(entry).view(), " is not aligned to 4 bytes");
-    const Region* region = memory.find(entry, 4);
+    const MappedRegion* region = memory.find(entry, 4);
     if (region == nullptr) return fail(Errc::spec_violation, "no memory is mapped at ", hex(entry).view());
     if (!allows(region->permission, Permission::execute))
       return fail(Errc::spec_violation, "the region ", region->name.view(), " forbids execution at ",

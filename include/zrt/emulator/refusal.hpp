@@ -7,7 +7,7 @@
 namespace zrt::inline ZRT_ABI::emulator {
 
 /// Remembers why the last refused call was refused: the kernel gives a number, whoever develops wants a sentence.
-class Refusal {
+class SyscallRefusal {
  public:
   /// The negated errno; the pieces are the reason.
   template <class... Pieces> [[nodiscard]] pm4::SystemValue operator()(int error, const Pieces&... pieces) noexcept {

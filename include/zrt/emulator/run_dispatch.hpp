@@ -291,7 +291,7 @@ class DispatchRun {
     return fail(Errc::spec_violation, "the program names v", program.vgprs() - 1, ", RSRC1 allocates ", shape->vgprs,
                 " vector registers");
   if (d.coherence != nullptr && !program.slots().empty())
-    if (const Region* code = memory.find(d.code, program.slots().size() * 4); code != nullptr)
+    if (const MappedRegion* code = memory.find(d.code, program.slots().size() * 4); code != nullptr)
       if (auto r = d.coherence->check_read(*code, d.code, program.slots().size() * 4, Cache::instruction); !r)
         return pass(r);
   detail::DispatchRun state(d, *shape, program, memory, allocator);

@@ -60,7 +60,7 @@ struct Addresses {
     if (address > w.scratch_per_lane || bytes > w.scratch_per_lane - address) return false;
     for (unsigned i = 0; i < bytes; ++i) {
       const u64 at = scratch_address(w.scratch, w.lanes(), lane, address + i);
-      const Region* region = region_of(w, at, 1, wanted);
+      const MappedRegion* region = region_of(w, at, 1, wanted);
       if (region == nullptr) return false;
       std::byte& byte = region->bytes[at - region->address];
       store ? void(byte = data[i]) : void(data[i] = byte);
@@ -68,7 +68,7 @@ struct Addresses {
     }
     return true;
   }
-  const Region* region = region_of(w, address, bytes, wanted);
+  const MappedRegion* region = region_of(w, address, bytes, wanted);
   if (region == nullptr) return false;
   if (!is_ordered(w, *region, address, bytes, store)) return false;
   std::byte* at = region->bytes.data() + (address - region->address);
@@ -78,8 +78,8 @@ struct Addresses {
 }
 
 /// Puts a loaded value of at most 32 bits into its register.
-[[nodiscard]] constexpr u32 extended(u32 old, u32 value, Access access) noexcept {
-  using Extend = Access::Extend;
+[[nodiscard]] constexpr u32 extended(u32 old, u32 value, ElementAccess access) noexcept {
+  using Extend = ElementAccess::Extend;
   if (access.extend == Extend::sign || access.extend == Extend::low_half_sign ||
       access.extend == Extend::high_half_sign)
     value = access.bytes == 1 ? static_cast<u32>(i32{static_cast<i8>(value)})
@@ -152,7 +152,7 @@ template <Segment kSegment>
     w.group->counters->lds_bytes += u64{static_cast<u32>(std::popcount(active))} * bytes;
     return {w.group->lds.data(), 0};
   } else {
-    const Region* region = region_of(w, low, reach + bytes, store ? Permission::write : Permission::read);
+    const MappedRegion* region = region_of(w, low, reach + bytes, store ? Permission::write : Permission::read);
     if (region == nullptr) return {};
     if (const Coherence* const coherence = w.group->coherence;
         coherence != nullptr && (store || coherence->suspects(*region, Cache::vector))) {
@@ -212,7 +212,7 @@ template <Segment kSegment>
       address += u64{high[0]} << 32;
     }
     if (address % alignment_of(w, kSegment, bytes) != 0) return {};
-    const Region* region = region_of(w, address, span, store ? Permission::write : Permission::read);
+    const MappedRegion* region = region_of(w, address, span, store ? Permission::write : Permission::read);
     if (region == nullptr) return {};
     if (!is_ordered(w, *region, address, span, store)) return {};
     if (region->id < w.group->counters->regions.size()) {
@@ -237,7 +237,7 @@ template <unsigned kWords> void copy_words(const LaneMemory& memory, const Addre
 }
 
 template <Segment kSegment> Flow vector_load(Wave& w, const Decoded& d) noexcept {
-  const Access access = d.instruction->semantics.access;
+  const ElementAccess access = d.instruction->semantics.access;
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32 active = w.exec(half);
     if (active == 0) continue;
@@ -274,7 +274,7 @@ template <Segment kSegment> Flow vector_load(Wave& w, const Decoded& d) noexcept
       std::byte data[16]{};
       if (!move_lane(w, a.lane[i], kSegment, access.bytes, false, half * kLanes + i, data, meter))
         return memory_fault(w, d, a.lane[i], access.bytes, false, half * kLanes + i);
-      if (access.extend != Access::Extend::none) {
+      if (access.extend != ElementAccess::Extend::none) {
         to[i] = extended(to[i], read_little<u32>(data), access);
       } else {
         for (unsigned word = 0; word * 4 < access.bytes; ++word)
@@ -288,7 +288,7 @@ template <Segment kSegment> Flow vector_load(Wave& w, const Decoded& d) noexcept
 }
 
 template <Segment kSegment> Flow vector_store(Wave& w, const Decoded& d) noexcept {
-  const Access access = d.instruction->semantics.access;
+  const ElementAccess access = d.instruction->semantics.access;
   const Operand& source = d.src[2];
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32 active = w.exec(half);
@@ -318,7 +318,7 @@ template <Segment kSegment> Flow vector_store(Wave& w, const Decoded& d) noexcep
       std::byte data[16]{};
       for (unsigned word = 0; word == 0 || word * 4 < access.bytes; ++word) {
         const u32 value = from[word * kLanes + i];
-        write_little<u32>(data + word * 4, access.extend == Access::Extend::high_half ? value >> 16 : value);
+        write_little<u32>(data + word * 4, access.extend == ElementAccess::Extend::high_half ? value >> 16 : value);
       }
       if (memory.origin != nullptr)
         std::memcpy(memory[a.lane[i]], data, access.bytes);
@@ -360,7 +360,8 @@ template <Segment kSegment, auto F, class T> struct AtomicFunction {
         std::byte* memory = nullptr;
         if (local) {
           memory = local_memory(w, address, sizeof(T));
-        } else if (const Region* region = region_of(w, address, sizeof(T), Permission::read | Permission::write)) {
+        } else if (const MappedRegion* region =
+                       region_of(w, address, sizeof(T), Permission::read | Permission::write)) {
           if (is_write_ordered(w, *region, address, sizeof(T), MemoryUse::atomic)) {
             memory = region->bytes.data() + (address - region->address);
             meter.lane(region, address);
@@ -404,7 +405,7 @@ template <Segment kSegment, auto F, class T> constexpr Semantics atomic_semantic
   s.src = {kSegment == Segment::local ? Type::u32 : Type::u64, kSegment == Segment::local ? Type::none : Type::u64,
            data};
   s.sources = 3;
-  s.access = {static_cast<u8>(sizeof(T)), Access::Extend::none, true, true};
+  s.access = {static_cast<u8>(sizeof(T)), ElementAccess::Extend::none, true, true};
   return s;
 }
 
@@ -423,7 +424,8 @@ template <Segment kSegment, auto F> inline constexpr Semantics kAtomicOf = detai
 }
 
 template <Segment kSegment>
-[[nodiscard]] constexpr Semantics load_of(u8 bytes, Access::Extend extend = Access::Extend::none) noexcept {
+[[nodiscard]] constexpr Semantics load_of(u8 bytes,
+                                          ElementAccess::Extend extend = ElementAccess::Extend::none) noexcept {
   Semantics s;
   s.run = &vector_load<kSegment>;
   s.dst = data_type(bytes);
@@ -436,7 +438,8 @@ template <Segment kSegment>
 }
 
 template <Segment kSegment>
-[[nodiscard]] constexpr Semantics store_of(u8 bytes, Access::Extend extend = Access::Extend::none) noexcept {
+[[nodiscard]] constexpr Semantics store_of(u8 bytes,
+                                           ElementAccess::Extend extend = ElementAccess::Extend::none) noexcept {
   Semantics s = load_of<kSegment>(bytes, extend);
   s.run = &vector_store<kSegment>;
   s.dst = Type::none;

@@ -55,7 +55,7 @@ struct Wave {
   u64 scratch = 0;  ///< address of this wave's scratch memory
   u32 scratch_per_lane = 0;
   Workgroup* group = nullptr;
-  const Region* last_region = nullptr;  ///< of the last vector access
+  const MappedRegion* last_region = nullptr;  ///< of the last vector access
   Waits waits{};
   Error error{};
   AccessFault fault{};

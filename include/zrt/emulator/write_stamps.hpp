@@ -44,12 +44,12 @@ class WriteStamp {
 class RegionStamps {
  public:
   [[nodiscard]] std::uint64_t serial() const noexcept { return serial_; }
-  [[nodiscard]] const Region& region() const noexcept { return region_; }
+  [[nodiscard]] const MappedRegion& region() const noexcept { return region_; }
   /// The latest moment of each writer, the running dispatch left out.
   [[nodiscard]] std::uint32_t newest(Writer writer) const noexcept { return newest_[static_cast<unsigned>(writer)]; }
 
   /// Begins with a region as it is, all of it written by `first`.
-  void adopt(const Region& region, WriteStamp first) noexcept {
+  void adopt(const MappedRegion& region, WriteStamp first) noexcept {
     *this = {};
     serial_ = region.serial;
     region_ = region;
@@ -133,7 +133,7 @@ class RegionStamps {
   [[nodiscard]] std::size_t word_count() const noexcept { return (region_.bytes.size() + 3) / 4; }
 
   std::uint64_t serial_ = 0;
-  Region region_{};
+  MappedRegion region_{};
   WriteStamp first_{};
   std::array<std::uint32_t, kWriters> newest_{};
   std::uint32_t* words_ = nullptr;

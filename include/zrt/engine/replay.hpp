@@ -51,7 +51,7 @@ namespace detail {
 
 /// Submits a recorded request to `engine`.
 template <class E>
-[[nodiscard]] Result<RequestId> submit_recorded(E& engine, const trace::Recording& recording,
+[[nodiscard]] Result<RequestId> submit_recorded(E& engine, const trace::RunRecording& recording,
                                                 const trace::RecordedRequest& recorded,
                                                 const Allocator& allocator) noexcept {
   Vector<std::int32_t> prompt(allocator);

@@ -47,7 +47,7 @@ template <class B> struct RecordTask {
   const StateStore<B>* states;  ///< null for a region
   typename B::Memory& arena;
   std::uint64_t base;  ///< byte of the arena at which the plan's memory begins
-  Recording<B>& recording;
+  RecordedPlan<B>& recording;
   Vector<Footprint> footprints;  ///< of the instructions so far
 };
 
@@ -75,11 +75,11 @@ template <class B> class Binder {
   }
 
   /// Records a plan in `arena` from byte `base` on. `states` is null for a region.
-  [[nodiscard]] Result<Owned<Recording<B>>> record(const plan::ExecutionPlan& plan, PlanLayout layout,
-                                                   const WeightSet<B>& weights, const StateStore<B>* states,
-                                                   typename B::Memory& arena, std::uint64_t base) noexcept {
-    auto made = Owned<Recording<B>>::make(plan.allocator, typename B::Program(device_), std::move(layout.mapping),
-                                          plan.allocator);
+  [[nodiscard]] Result<Owned<RecordedPlan<B>>> record(const plan::ExecutionPlan& plan, PlanLayout layout,
+                                                      const WeightSet<B>& weights, const StateStore<B>* states,
+                                                      typename B::Memory& arena, std::uint64_t base) noexcept {
+    auto made = Owned<RecordedPlan<B>>::make(plan.allocator, typename B::Program(device_), std::move(layout.mapping),
+                                             plan.allocator);
     if (!made) return pass(made);
     RecordTask<B> task{plan, layout, weights, states, arena, base, **made, Vector<Footprint>(plan.allocator)};
     if (auto r = show_registers(task); !r) return pass(r);
@@ -208,7 +208,7 @@ template <class B> class Binder {
   }
 
   [[nodiscard]] static Result<void> show_ports(RecordTask<B>& task) noexcept {
-    Recording<B>& recording = task.recording;
+    RecordedPlan<B>& recording = task.recording;
     for (const plan::PlanPort& port : task.plan.inputs)
       if (auto r = recording.params.push_back(recording.registers[plan::index(port.reg)].tensor); !r) return r;
     for (const plan::PlanPort& port : task.plan.outputs)

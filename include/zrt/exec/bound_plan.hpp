@@ -14,8 +14,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::exec {
 
 /// A plan recorded in an arena that another owns. Its address is fixed: a region's caller holds it.
-template <class B> struct Recording {
-  Recording(typename B::Program recorded, plan::PhysicalMapping placed, Allocator a) noexcept
+template <class B> struct RecordedPlan {
+  RecordedPlan(typename B::Program recorded, plan::PhysicalMapping placed, Allocator a) noexcept
       : program(std::move(recorded)), mapping(std::move(placed)), registers(a), params(a), results(a), regions(a) {}
 
   typename B::Program program;
@@ -23,13 +23,13 @@ template <class B> struct Recording {
   Vector<TensorHandle<B>> registers;
   Vector<typename B::Tensor> params;   ///< the plan's inputs
   Vector<typename B::Tensor> results;  ///< the plan's outputs
-  Vector<Owned<Recording>> regions;
+  Vector<Owned<RecordedPlan>> regions;
 };
 
 /// A plan recorded on a device, with the memory that it runs in and, if it is bound with one, its observer.
 template <class B, class O = NoObserver> class BoundPlan {
  public:
-  BoundPlan(Owned<Recording<B>> recording, typename B::Memory arena, O observer = {}) noexcept
+  BoundPlan(Owned<RecordedPlan<B>> recording, typename B::Memory arena, O observer = {}) noexcept
       : recording_(std::move(recording)), arena_(std::move(arena)), observer_(observer) {}
   BoundPlan(BoundPlan<B>&& plain, O observer) noexcept
     requires(!std::is_same_v<O, NoObserver>)
@@ -61,7 +61,7 @@ template <class B, class O = NoObserver> class BoundPlan {
  private:
   template <class, class> friend class BoundPlan;
 
-  Owned<Recording<B>> recording_;
+  Owned<RecordedPlan<B>> recording_;
   typename B::Memory arena_;
   [[no_unique_address]] O observer_;
 };

@@ -12,7 +12,7 @@
 namespace zrt::inline ZRT_ABI::exec {
 
 /// The types of a backend that computes in host memory; such a backend inherits them.
-struct HostTypes {
+struct HostMemoryTypes {
   using Tensor = HostTensor;
   using Weight = HostWeight;
   using State = HostState;

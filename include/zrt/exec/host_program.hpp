@@ -116,7 +116,7 @@ class HostProgram {
     const RoundingMode rounding;
     const Replay<O>& replay = *static_cast<const Replay<O>*>(argument);
     Shares::Claimant worker{index};
-    for (Share share; replay.shares->claim(worker, share);) {
+    for (SegmentShard share; replay.shares->claim(worker, share);) {
       replay.program->replay_entries(share, replay.shares->count(), *replay.step, kOwnInstruction,
                                      CallWatch<O>(replay.observer, index));
       replay.shares->finish(share, [&] { return replay.step->stopped(); });
@@ -125,8 +125,8 @@ class HostProgram {
 
   /// Runs the calls of one segment, as worker `share.index` of `count`.
   template <class O>
-  void replay_entries(const Share& share, std::uint32_t count, const ExecutionContext& step, std::uint32_t instruction,
-                      CallWatch<O> watch) const noexcept {
+  void replay_entries(const SegmentShard& share, std::uint32_t count, const ExecutionContext& step,
+                      std::uint32_t instruction, CallWatch<O> watch) const noexcept {
     Worker worker{share.index, count, 0, {}};
     const std::size_t next = std::size_t{share.segment} + 1;
     const std::size_t end = next < segments_.size() ? segments_[next] : entries_.size();

@@ -12,7 +12,7 @@
 namespace zrt::inline ZRT_ABI::exec {
 
 /// A shard of one segment, claimed by one worker. A segment is the calls between two fences.
-struct Share {
+struct SegmentShard {
   std::uint32_t segment = 0;
   std::uint32_t index = 0;
 };
@@ -48,7 +48,7 @@ class Shares {
 
   /// Claims a shard of the open segment. While other workers run all that is left of it, this one waits. False when the
   /// step is over.
-  [[nodiscard]] bool claim(Claimant& worker, Share& share) noexcept {
+  [[nodiscard]] bool claim(Claimant& worker, SegmentShard& share) noexcept {
     for (SpinWait waiting;;) {
       const std::uint32_t open = open_.load(MemoryOrder::acquire);
       if (open >= kHalted) return false;
@@ -73,7 +73,7 @@ class Shares {
 
   /// Ends a shard. The last shard of a segment asks `stopped`, then opens the next segment, so that a stop ends the
   /// step for all workers between two segments.
-  template <class Stopped> void finish(const Share& share, const Stopped& stopped) noexcept {
+  template <class Stopped> void finish(const SegmentShard& share, const Stopped& stopped) noexcept {
     if (done_.fetch_add(1, MemoryOrder::acq_rel) + 1 != count_) return;
     done_.store(0, MemoryOrder::relaxed);
     const bool last = share.segment + 1 == segments_;

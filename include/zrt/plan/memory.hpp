@@ -91,7 +91,7 @@ inline void append_register(Error& error, const ExecutionPlan& plan, const OpTab
 /// count.
 [[nodiscard]] inline Result<std::uint16_t> blocks_at_once(const Storage& storage, std::size_t registers,
                                                           std::size_t instructions, Allocator allocator) noexcept {
-  Vector<std::int32_t> change(allocator);  // by the clock of Piece
+  Vector<std::int32_t> change(allocator);  // by the clock of LivePiece
   if (auto r = change.resize(instructions + 3); !r) return pass(r);
   Vector<std::uint8_t> counted(allocator);
   if (auto r = counted.resize(storage.blocks.size()); !r) return pass(r);

@@ -42,9 +42,9 @@ inline constexpr auto kOrderings = std::to_array({Ordering::program, Ordering::f
 namespace detail {
 
 /// Schedules the nodes of a graph. Symbols count with their bounds.
-class Scheduler {
+class NodeScheduler {
  public:
-  Scheduler(const ir::Graph& graph, const OpTable& table, Span<const std::uint8_t> needed) noexcept
+  NodeScheduler(const ir::Graph& graph, const OpTable& table, Span<const std::uint8_t> needed) noexcept
       : graph_(graph),
         table_(table),
         needed_(needed),
@@ -301,7 +301,7 @@ class Scheduler {
 [[nodiscard]] inline Result<Vector<std::uint32_t>> node_order(const ir::Graph& graph, const OpTable& table,
                                                               Span<const std::uint8_t> needed,
                                                               Ordering ordering) noexcept {
-  return detail::Scheduler(graph, table, needed).run(ordering);
+  return detail::NodeScheduler(graph, table, needed).run(ordering);
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan

@@ -37,7 +37,7 @@ inline constexpr auto kFits = std::to_array({Fit::least, Fit::first, Fit::best})
 
 namespace detail {
 
-enum class Sequence : std::uint8_t { by_birth, by_size };
+enum class PlacementOrder : std::uint8_t { by_birth, by_size };
 
 /// Where each block begins.
 struct Placement {
@@ -55,13 +55,13 @@ class Placer {
       : storage_(storage), placed_(allocator), taken_(allocator), order_(allocator), allocator_(allocator) {}
 
   /// `smallest`: of all gaps the smallest that is large enough, else the lowest one.
-  [[nodiscard]] Result<Placement> run(Sequence sequence, bool smallest) noexcept {
+  [[nodiscard]] Result<Placement> run(PlacementOrder sequence, bool smallest) noexcept {
     Placement out(allocator_);
     placed_.clear();
     if (auto r = out.base.resize(storage_.blocks.size()); !r) return pass(r);
     if (auto r = order_.resize(storage_.blocks.size()); !r) return pass(r);
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
-    if (sequence == Sequence::by_size)
+    if (sequence == PlacementOrder::by_size)
       heap_sort(order_.span(), [this](std::uint32_t a, std::uint32_t b) noexcept {
         const std::uint64_t x = storage_.blocks[a].bytes;
         const std::uint64_t y = storage_.blocks[b].bytes;
@@ -69,14 +69,14 @@ class Placer {
       });
     for (std::uint32_t block : order_) {
       if (storage_.blocks[block].pieces == Storage::kNone) continue;
-      if (sequence == Sequence::by_birth) forget_before(birth(block));
+      if (sequence == PlacementOrder::by_birth) forget_before(birth(block));
       if (auto r = find_taken(block); !r) return pass(r);
       const std::uint64_t base = choose(smallest);
       out.base[block] = base;
       const std::uint64_t end = base + storage_.blocks[block].bytes;
       out.arena_bytes = end > out.arena_bytes ? end : out.arena_bytes;
       for (std::uint32_t p = storage_.blocks[block].pieces; p != Storage::kNone; p = storage_.pieces[p].next) {
-        Piece piece = storage_.pieces[p];
+        LivePiece piece = storage_.pieces[p];
         piece.begin += base;
         piece.end += base;
         if (auto r = insert(piece); !r) return pass(r);
@@ -100,7 +100,7 @@ class Placer {
   }
 
   /// Keeps what has been placed in the order of where it begins.
-  [[nodiscard]] Result<void> insert(const Piece& piece) noexcept {
+  [[nodiscard]] Result<void> insert(const LivePiece& piece) noexcept {
     if (auto r = placed_.push_back(piece); !r) return r;
     std::size_t at = placed_.size() - 1;
     for (; at != 0 && placed_[at - 1].begin > piece.begin; --at) placed_[at] = placed_[at - 1];
@@ -111,7 +111,7 @@ class Placer {
   /// Drops what died before `now`: no later block meets it.
   void forget_before(std::uint32_t now) noexcept {
     std::size_t kept = 0;
-    for (const Piece& piece : placed_)
+    for (const LivePiece& piece : placed_)
       if (piece.last >= now) placed_[kept++] = piece;
     while (placed_.size() > kept) placed_.pop_back();
   }
@@ -120,8 +120,8 @@ class Placer {
   [[nodiscard]] Result<void> find_taken(std::uint32_t block) noexcept {
     taken_.clear();
     for (std::uint32_t p = storage_.blocks[block].pieces; p != Storage::kNone; p = storage_.pieces[p].next) {
-      const Piece& mine = storage_.pieces[p];
-      for (const Piece& other : placed_) {
+      const LivePiece& mine = storage_.pieces[p];
+      for (const LivePiece& other : placed_) {
         if (mine.last < other.first || other.last < mine.first || other.end <= mine.begin) continue;
         const std::uint64_t from = other.begin < mine.end ? 0 : other.begin - mine.end + 1;
         if (auto r = taken_.push_back({from, other.end - mine.begin}); !r) return r;
@@ -152,7 +152,7 @@ class Placer {
   }
 
   const Storage& storage_;
-  Vector<Piece> placed_;
+  Vector<LivePiece> placed_;
   Vector<Taken> taken_;
   Vector<std::uint32_t> order_;
   Allocator allocator_;
@@ -166,11 +166,11 @@ class Placer {
   for (const Block& block : storage.blocks) all += block.bytes;
   if (auto r = all.get("the arena"); !r) return pass(r);
   Placer placer(storage, allocator);
-  if (fit != Fit::least) return placer.run(Sequence::by_birth, fit == Fit::best);
+  if (fit != Fit::least) return placer.run(PlacementOrder::by_birth, fit == Fit::best);
   Placement least(allocator);
   least.arena_bytes = ~std::uint64_t{0};
   for (const bool smallest : {false, true}) {
-    for (const Sequence sequence : {Sequence::by_birth, Sequence::by_size}) {
+    for (const PlacementOrder sequence : {PlacementOrder::by_birth, PlacementOrder::by_size}) {
       auto other = placer.run(sequence, smallest);
       if (!other) return other;
       if (other->arena_bytes < least.arena_bytes) least = std::move(*other);

@@ -11,7 +11,7 @@ namespace zrt::inline ZRT_ABI::plan::detail {
 
 /// Bytes of a block that are needed for a while. The clock is 0 when the inputs are written, i + 1 at
 /// instruction i, and one more when the outputs are read; both ends are part of the life.
-struct Piece {
+struct LivePiece {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;  ///< a multiple of kArenaAlign
   std::uint32_t first = 0;
@@ -38,7 +38,7 @@ struct Storage {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   Vector<Block> blocks;
-  Vector<Piece> pieces;
+  Vector<LivePiece> pieces;
   Vector<std::uint32_t> block_of;  ///< per item; kNone for no bytes
   Vector<std::uint64_t> at;        ///< per item: where in its block
 };
@@ -139,14 +139,14 @@ class Sharing {
       join(reg, block);
       return {};
     }
-    Piece& whole = storage_.pieces[piece_of_[from]];
+    LivePiece& whole = storage_.pieces[piece_of_[from]];
     if (bytes_[reg] == bytes_[from]) {
       whole.last = last > whole.last ? last : whole.last;
       piece_of_[reg] = piece_of_[from];
     } else {
       const std::uint64_t begin = storage_.at[reg];
       piece_of_[reg] = static_cast<std::uint32_t>(storage_.pieces.size());
-      const Piece part{begin, align_up(begin + bytes_[reg], kArenaAlign), now, last, storage_.blocks[block].pieces};
+      const LivePiece part{begin, align_up(begin + bytes_[reg], kArenaAlign), now, last, storage_.blocks[block].pieces};
       if (auto r = storage_.pieces.push_back(part); !r) return r;
       storage_.blocks[block].pieces = piece_of_[reg];
     }

@@ -84,7 +84,7 @@ class Audit {
     const SlotRow& row = s.slots[slot];
     const SlotWork& w = s.work[slot];
     const RequestRow& r = s.requests[w.request];
-    const Scope scope = s.tenants[r.tenant].scope(r.tenant);
+    const PrefixScope scope = s.tenants[r.tenant].scope(r.tenant);
     std::uint32_t end = row.position;
     for (const PlannedRun& run : s.runs)
       if (run.slot == slot) end = run.begin + run.count;

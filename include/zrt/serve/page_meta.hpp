@@ -13,12 +13,12 @@ namespace zrt::inline ZRT_ABI::serve {
 inline constexpr std::uint32_t kPageTokens = 16;
 
 /// Who shares prefixes: a tenant (its handle) or a group (its number under kGroupScope).
-using Scope = std::uint64_t;
-inline constexpr Scope kGroupScope = std::uint64_t{1} << 63;
+using PrefixScope = std::uint64_t;
+inline constexpr PrefixScope kGroupScope = std::uint64_t{1} << 63;
 
 /// One row per page, in the layout that a kernel may read.
 struct PageMeta {
-  Scope scope = 0;                 ///< 0: of nobody
+  PrefixScope scope = 0;           ///< 0: of nobody
   std::uint32_t references = 0;    ///< page lists that name it
   std::uint32_t owner_slot = ~0u;  ///< the slot that may write it; ~0: nobody, because it is shared
   std::uint32_t tokens = 0;        ///< positions that hold keys and values

@@ -14,7 +14,7 @@ namespace zrt::inline ZRT_ABI::serve {
 
 /// All besides tokens that keys and values depend on. Fields are compared one by one, so that none can pass for another.
 struct PrefixDomain {
-  Scope scope = 0;
+  PrefixScope scope = 0;
   std::uint32_t model = 0;
   std::uint32_t kv_type = 0;
   std::uint32_t cache_group = 0;

@@ -337,7 +337,7 @@ template <class Rules = AllRules> class Scheduler {
           s_.end(i, EndReason::tenant_removed);
     for (SessionRow& session : s_.sessions)
       if (session.tenant == tenant) session.tenant = kNone;
-    const Scope scope = t.scope(tenant);
+    const PrefixScope scope = t.scope(tenant);
     s_.budget.reserve(t.quota.reserved_pages, 0, t.charge);
     t.live = false;
     bool shared = false;

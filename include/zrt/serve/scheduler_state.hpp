@@ -179,7 +179,7 @@ template <class Rules> struct SchedulerState {
     pages.evict(page);
   }
   /// Forgets the cached pages of a scope. Children stand before their parents in the list.
-  void drop_scope(Scope scope) noexcept {
+  void drop_scope(PrefixScope scope) noexcept {
     for (std::uint32_t page = pages.oldest(); page != kNone;) {
       const std::uint32_t after = pages.after(page);
       if (pages.meta()[page].scope == scope) evict(page);
@@ -189,7 +189,7 @@ template <class Rules> struct SchedulerState {
 
   /// Appends a page to a slot's list; false when there is none.
   [[nodiscard]] bool add_page(std::uint32_t slot) noexcept {
-    const Scope scope = domain(requests[work[slot].request]).scope;
+    const PrefixScope scope = domain(requests[work[slot].request]).scope;
     if (slots[slot].pages == list_pages) return false;
     std::uint32_t page = pages.take(scope, slot);
     if (page == kNone && evict_oldest()) page = pages.take(scope, slot);

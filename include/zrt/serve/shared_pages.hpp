@@ -32,7 +32,7 @@ class SharedPages {
   [[nodiscard]] std::uint32_t misuses() const noexcept { return misuses_; }
 
   /// Takes a free page for a slot; kNone when there is none.
-  [[nodiscard]] std::uint32_t take(Scope scope, std::uint32_t slot) noexcept {
+  [[nodiscard]] std::uint32_t take(PrefixScope scope, std::uint32_t slot) noexcept {
     if (free_.empty()) return kNone;
     const std::uint32_t page = free_.back();
     free_.pop_back();

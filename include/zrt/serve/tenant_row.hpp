@@ -29,7 +29,7 @@ struct TenantRow {
   TenantLedger ledger{};
 
   /// Who finds this tenant's prefixes.
-  [[nodiscard]] Scope scope(std::uint32_t row) const noexcept {
+  [[nodiscard]] PrefixScope scope(std::uint32_t row) const noexcept {
     return quota.group != 0 ? kGroupScope | quota.group : handle_of(row, generation);
   }
   [[nodiscard]] bool backlogged() const noexcept { return queued != 0 || slots != 0; }

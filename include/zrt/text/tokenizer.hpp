@@ -323,14 +323,14 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
   // The merger counts bytes in 32 bits, and escaping spaces makes a text up to three times as long.
   if (text.size() > 0x40000000u)
     return fail(Errc::size_overflow, "a text of ", text.size(), " bytes is too long to tokenize");
-  Vector<detail::Fragment> fragments(allocator_);
+  Vector<detail::TextPart> fragments(allocator_);
   if (auto r = specials_.split(text, {options.parse_special, options.given}, fragments); !r) return r;
   detail::Merger merger(allocator_);
   String scratch(allocator_);
   if (options.add_special && add_bos_)
     if (auto r = out.push_back(*ids_.bos); !r) return r;
   bool after_special = true;
-  for (const detail::Fragment& fragment : fragments) {
+  for (const detail::TextPart& fragment : fragments) {
     const std::string_view part = slice(text, fragment.begin, fragment.end - fragment.begin);
     Result<void> done;
     if (fragment.token != detail::kNoToken)

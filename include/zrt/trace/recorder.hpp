@@ -10,12 +10,12 @@
 namespace zrt::inline ZRT_ABI::trace {
 
 /// Takes down a run. Its memory grows while the engine runs; where there is none left, finish() says so.
-class Recorder {
+class RunRecorder {
  public:
-  explicit Recorder(Allocator allocator = system_allocator()) noexcept
+  explicit RunRecorder(Allocator allocator = system_allocator()) noexcept
       : out_(allocator), ids_(allocator), refused_(allocator) {}
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
+  RunRecorder(const RunRecorder&) = delete;
+  RunRecorder& operator=(const RunRecorder&) = delete;
 
   /// Begins; before the engine's first step.
   void begin(const RunHeader& h) noexcept {
@@ -143,14 +143,14 @@ class Recorder {
 class Replay {
  public:
   /// Errors: Errc::out_of_memory.
-  [[nodiscard]] static Result<Replay> make(const Recording& recording, const Allocator& allocator) noexcept {
+  [[nodiscard]] static Result<Replay> make(const RunRecording& recording, const Allocator& allocator) noexcept {
     Replay replay(recording, allocator);
     if (auto r = replay.cuts_.resize(recording.header.slots); !r) return pass(r);
     if (auto r = replay.ids_.reserve(recording.requests.size()); !r) return pass(r);
     return replay;
   }
 
-  [[nodiscard]] const Recording& recording() const noexcept { return *recording_; }
+  [[nodiscard]] const RunRecording& recording() const noexcept { return *recording_; }
   /// The next request that was taken or cancelled before the next step; null when there is none more.
   [[nodiscard]] const RecordedEvent* next_input() noexcept {
     if (at_ == recording_->events.size() || recording_->events[at_].kind == RecordedEvent::Kind::step) return nullptr;
@@ -234,7 +234,7 @@ class Replay {
   }
 
  private:
-  Replay(const Recording& recording, const Allocator& a) noexcept : recording_(&recording), cuts_(a), ids_(a) {}
+  Replay(const RunRecording& recording, const Allocator& a) noexcept : recording_(&recording), cuts_(a), ids_(a) {}
 
   [[nodiscard]] const RecordedStep* current() const noexcept {
     if (at_ == recording_->events.size() || recording_->events[at_].kind != RecordedEvent::Kind::step) return nullptr;
@@ -264,7 +264,7 @@ class Replay {
     difference_ = Error::of(Errc::spec_violation, "step ", step_, ", slot ", slot, ", row ", row, ": ", pieces...);
   }
 
-  const Recording* recording_;
+  const RunRecording* recording_;
   Vector<std::uint32_t> cuts_;
   Vector<std::uint64_t> ids_;
   std::size_t at_ = 0;     ///< the next event
@@ -278,7 +278,7 @@ class Replay {
 /// Binds a recorder or a replay, which outlives the engine: `Engine<B, AllFamilies, trace::RunObserver>::open(path,
 /// options, device, {&recorder})`, or `{nullptr, &replay}`.
 struct RunObserver {
-  Recorder* recorder = nullptr;
+  RunRecorder* recorder = nullptr;
   Replay* replay = nullptr;
 
   [[nodiscard]] Result<void> bind(const exec::ObservedProgram&) noexcept {

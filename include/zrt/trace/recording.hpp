@@ -28,7 +28,7 @@ struct RunHeader {
   std::uint32_t bias_entries = 0;
 };
 
-/// Entries of a list of a Recording.
+/// Entries of a list of a RunRecording.
 struct RecordedRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -76,8 +76,8 @@ struct RecordedEvent {
 };
 
 /// A run, read from a file.
-struct Recording {
-  explicit Recording(Allocator a) noexcept
+struct RunRecording {
+  explicit RunRecording(Allocator a) noexcept
       : requests(a), steps(a), events(a), tokens(a), biases(a), texts(a), chars(a), parts(a), rows(a) {}
 
   RunHeader header{};
@@ -151,7 +151,7 @@ class RecordingIn {
  public:
   RecordingIn(Span<const std::byte> bytes, Allocator a) noexcept : bytes_(bytes), out_(a) {}
 
-  [[nodiscard]] Result<Recording> run() noexcept {
+  [[nodiscard]] Result<RunRecording> run() noexcept {
     if (auto r = head(); !r) return pass(r);
     while (at_ < bytes_.size())
       if (auto r = event(); !r) return pass(r);
@@ -358,7 +358,7 @@ class RecordingIn {
 
   Span<const std::byte> bytes_;
   std::size_t at_ = 0;
-  Recording out_;
+  RunRecording out_;
 };
 
 }  // namespace detail
@@ -366,8 +366,8 @@ class RecordingIn {
 /// Reads a recording from anywhere: "ZRTR", a byte of version, the events, the checksum of all before it.
 ///
 /// Errors: Errc::truncated_file, invalid_file (no recording, or damaged) and unsupported_version; out_of_memory.
-[[nodiscard]] inline Result<Recording> read_recording(Span<const std::byte> bytes,
-                                                      const Allocator& allocator) noexcept {
+[[nodiscard]] inline Result<RunRecording> read_recording(Span<const std::byte> bytes,
+                                                         const Allocator& allocator) noexcept {
   constexpr std::size_t kHead = detail::kRecordingMagic.size() + 1;
   if (bytes.size() < kHead + detail::kRecordingChecksum)
     return fail(Errc::truncated_file, "a recording of ", bytes.size(), " bytes, expected at least ",

@@ -133,7 +133,7 @@ struct BoxPieces {
 
 namespace detail {
 
-template <std::size_t kBytes> struct Word {
+template <std::size_t kBytes> struct CopyWord {
   std::byte bytes[kBytes];
 };
 
@@ -141,7 +141,7 @@ template <std::size_t kBytes> struct Word {
 template <std::size_t kBytes>
 void move_words(const BoxPieces& box, const std::byte* from, std::byte* to, std::uint64_t rows,
                 std::uint64_t cols) noexcept {
-  using W = Word<kBytes>;
+  using W = CopyWord<kBytes>;
   const auto load = [](const std::byte* p) noexcept {
     W word;
     std::memcpy(&word, p, kBytes);

@@ -76,7 +76,7 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 /// The ops of most language models. Their kernels are compiled with the device, once for all engines and programs.
-using ModelOps =
+using LanguageModelOps =
     boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
                          ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
                          ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::KvWriteBatched,
@@ -100,6 +100,6 @@ using ProgramOps =
                          ops::DynamicSlice, ops::DynamicUpdateSlice, ops::Cond, ops::WhileLoop, ops::Scan>;
 
 /// The ops that have an adapter. Macros are absent from all lists: they run as what they expand to.
-using Claims = boost::mp11::mp_append<ModelOps, FamilyOps, ProgramOps>;
+using Claims = boost::mp11::mp_append<LanguageModelOps, FamilyOps, ProgramOps>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -17,10 +17,10 @@ template <class... O> struct KernelsOfEach<boost::mp11::mp_list<O...>> : Kernels
 
 }  // namespace detail
 
-/// What a device carries of one variant: the kernels of weights and of every op of ModelOps, as plain function
+/// What a device carries of one variant: the kernels of weights and of every op of LanguageModelOps, as plain function
 /// pointers. Immutable; chosen once per engine.
-struct KernelSet : WeightTable, detail::KernelsOfEach<boost::mp11::mp_copy_if<ModelOps, detail::HasKernelsOf>> {
-  using Ops = boost::mp11::mp_copy_if<ModelOps, detail::HasKernelsOf>;
+struct KernelSet : WeightTable, detail::KernelsOfEach<boost::mp11::mp_copy_if<LanguageModelOps, detail::HasKernelsOf>> {
+  using Ops = boost::mp11::mp_copy_if<LanguageModelOps, detail::HasKernelsOf>;
 
   template <class O> [[nodiscard]] constexpr const Kernels<O>& of() const noexcept { return *this; }
 };

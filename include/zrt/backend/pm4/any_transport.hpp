@@ -79,7 +79,7 @@ template <OperatingSystem Os> class AnyMemory {
 
   /// As the memory of the device's way.
   [[nodiscard]] static Result<AnyMemory> allocate(const Device& device, Heap heap, std::uint64_t bytes,
-                                                  Access access) noexcept {
+                                                  GpuAccess access) noexcept {
     AnyMemory memory;
     if (device.kfd_device() != nullptr) {
       auto made = kfd::Memory<Os>::allocate(*device.kfd_device(), heap, bytes, access);

@@ -91,12 +91,14 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
 
   // --- what zrt asks of a device; everything below after ready() -------------------------------------
 
-  [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes) noexcept { return allocate(bytes, Access::read_write); }
+  [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes) noexcept { return allocate(bytes, GpuAccess::read_write); }
   /// Memory that the host writes and the GPU reads.
-  [[nodiscard]] Result<Memory> allocate_readable(std::uint64_t bytes) noexcept { return allocate(bytes, Access::read); }
+  [[nodiscard]] Result<Memory> allocate_readable(std::uint64_t bytes) noexcept {
+    return allocate(bytes, GpuAccess::read);
+  }
   /// Memory of the host, for what it looks at after each step.
   [[nodiscard]] Result<Memory> allocate_for_host(std::uint64_t bytes) noexcept {
-    return Memory::allocate(opened_->device, Heap::host_visible, bytes, Access::read_write);
+    return Memory::allocate(opened_->device, Heap::host_visible, bytes, GpuAccess::read_write);
   }
 
   [[nodiscard]] Tensor tensor(Memory& memory, std::uint64_t offset, const TensorType& type) noexcept {
@@ -135,7 +137,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     if (!found) return pass(found);
     WeightClass& c = **found;
     if (c.expected != 0) {
-      auto pool = Pool::make(opened_->device, Heap::bar, c.expected, Access::read);
+      auto pool = Pool::make(opened_->device, Heap::bar, c.expected, GpuAccess::read);
       if (!pool) return pass(pool);
       if (auto r = opened_->pools.push_back(std::move(*pool)); !r) return pass(r);
       c.pool = opened_->pools.size();
@@ -218,7 +220,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
       return Transport::Device::open(*options_.os);
   }
 
-  [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes, Access access) noexcept {
+  [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes, GpuAccess access) noexcept {
     return Memory::allocate(opened_->device, Heap::bar, bytes == 0 ? 1 : bytes, access);
   }
 
@@ -272,7 +274,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     const TargetFacts& target = o.device.target();
     const auto bytes = KernelTable::code_bytes(options_.kernels, target);
     if (!bytes) return pass(bytes);
-    auto code = Memory::allocate(o.device, Heap::bar, *bytes, Access::execute);
+    auto code = Memory::allocate(o.device, Heap::bar, *bytes, GpuAccess::execute);
     if (!code) return pass(code);
     o.code = std::move(*code);
     return with_target<Target>(target, [&]<class T>(T) {

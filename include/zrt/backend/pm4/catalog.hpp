@@ -94,7 +94,7 @@ static_assert(
         if (packet.body == Body::none && packet.least != packet.most) return false;
         if (i > 0 && kPackets[i - 1]->opcode >= packet.opcode) return false;
         if (!well_formed(packet.fields)) return false;
-        for (const Field& field : packet.fields)
+        for (const BitField& field : packet.fields)
           if (field.dword == 0 || field.dword + field.dwords() > packet.fixed() + 1) return false;
       }
       return true;

@@ -55,7 +55,8 @@ struct PacketView {
 /// expected; the error's offset is in bytes. Reads nothing outside the stream.
 class PacketReader {
  public:
-  constexpr PacketReader(Span<const std::uint32_t> stream, Generation generation, Place place = Place::ring) noexcept
+  constexpr PacketReader(Span<const std::uint32_t> stream, Generation generation,
+                         PacketPlace place = PacketPlace::ring) noexcept
       : stream_(stream), generation_(generation), place_(place) {}
 
   /// True at the end of the stream, and behind a packet that was refused.
@@ -116,7 +117,7 @@ class PacketReader {
       case Use::compute:
         return {};
       case Use::indirect_only:
-        if (place_ == Place::indirect_buffer) return {};
+        if (place_ == PacketPlace::indirect_buffer) return {};
         return refuse(PacketFault::not_in_a_ring, at_, kind.name, " stands in a ring, an indirect buffer expected");
       case Use::graphics_only:
         return refuse(PacketFault::not_on_compute_queue, at_, kind.name, " belongs to the graphics queue");
@@ -134,7 +135,7 @@ class PacketReader {
         return refuse(PacketFault::reserved_bits, at_ + dword, kind.name, " has ", Hex(reserved), " set in ",
                       Hex(packet.words[dword]), ", 0 expected on ", name(generation_));
     }
-    for (const Field& field : kind.fields) {
+    for (const BitField& field : kind.fields) {
       if (!holds(field.defined, generation_)) continue;
       const std::uint64_t value = field.get(packet.payload(), 1);
       if (value % field.alignment != 0)
@@ -146,13 +147,13 @@ class PacketReader {
     const Objection objection = kind.rule(packet.payload(), place_);
     if (!objection.raised()) return {};
     std::size_t dword = 0;
-    for (const Field& field : kind.fields)
+    for (const BitField& field : kind.fields)
       if (field.name == objection.field) dword = field.dword;
     return refuse(PacketFault::bad_value, at_ + dword, kind.name, '.', objection.field, " is ",
                   Hex(packet.get(objection.field)), ", ", objection.expected, " expected");
   }
 
-  constexpr std::unexpected<Error> refuse_value(const PacketView& packet, const Field& field,
+  constexpr std::unexpected<Error> refuse_value(const PacketView& packet, const BitField& field,
                                                 std::uint64_t value) const noexcept {
     auto refused =
         refuse(PacketFault::bad_value, at_ + field.dword, packet.kind->name, '.', field.name, " is ", value, ',');
@@ -196,12 +197,12 @@ class PacketReader {
   Span<const std::uint32_t> stream_;
   std::size_t at_ = 0;
   Generation generation_;
-  Place place_;
+  PacketPlace place_;
 };
 
 /// Checks a whole stream. Errors as PacketReader.
 [[nodiscard]] constexpr Result<void> check_stream(Span<const std::uint32_t> stream, Generation generation,
-                                                  Place place = Place::ring) noexcept {
+                                                  PacketPlace place = PacketPlace::ring) noexcept {
   PacketReader reader(stream, generation, place);
   while (!reader.done())
     if (auto packet = reader.next(); !packet) return pass(packet);

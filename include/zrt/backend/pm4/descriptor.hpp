@@ -33,7 +33,7 @@ static_assert(offsetof(KernelDescriptor, pgm_rsrc2) == 52 && offsetof(KernelDesc
 static_assert(offsetof(KernelDescriptor, kernarg_preload) == 58 && offsetof(KernelDescriptor, reserved_60) == 60);
 
 /// The code properties of a descriptor. All but the last two are values that the kernel wants in its first SGPRs.
-inline constexpr auto kCodeProperties = std::to_array<Field>({
+inline constexpr auto kCodeProperties = std::to_array<BitField>({
     {"PRIVATE_SEGMENT_BUFFER", 0, 0, 1},
     {"DISPATCH_PTR", 0, 1, 1},
     {"QUEUE_PTR", 0, 2, 1},
@@ -91,7 +91,7 @@ inline constexpr std::uint64_t kCodeAlignment = 256;
   const struct {
     std::string_view name;
     std::uint32_t value;
-    Span<const Field> fields;
+    Span<const BitField> fields;
   } registers[] = {{"RSRC1", d.pgm_rsrc1, fields::kPgmRsrc1},
                    {"RSRC2", d.pgm_rsrc2, fields::kPgmRsrc2},
                    {"RSRC3", d.pgm_rsrc3, fields::kPgmRsrc3}};
@@ -125,8 +125,8 @@ struct ProgramRegisters {
 template <class Target>
 [[nodiscard]] constexpr Result<ProgramRegisters> program_registers(const KernelDescriptor& d, std::uint64_t address,
                                                                    std::uint32_t more_lds = 0) noexcept {
-  constexpr Field priv = named_field(fields::kPgmRsrc1, "PRIV", Target::generation);
-  constexpr Field lds_size = named_field(fields::kPgmRsrc2, "LDS_SIZE", Target::generation);
+  constexpr BitField priv = named_field(fields::kPgmRsrc1, "PRIV", Target::generation);
+  constexpr BitField lds_size = named_field(fields::kPgmRsrc2, "LDS_SIZE", Target::generation);
   ProgramRegisters registers{.code = address + static_cast<std::uint64_t>(d.entry_offset),
                              .rsrc1 = d.pgm_rsrc1,
                              .rsrc2 = d.pgm_rsrc2,

@@ -20,15 +20,15 @@ struct RegisterValue {
   Name name{};
   std::uint32_t offset = 0;
   std::uint32_t value = 0;
-  Span<const Field> fields{};
+  Span<const BitField> fields{};
 };
 
 namespace detail {
 
 template <class Visit>
-constexpr void visit_fields(Span<const Field> fields, Generation generation, Span<const std::uint32_t> words,
+constexpr void visit_fields(Span<const BitField> fields, Generation generation, Span<const std::uint32_t> words,
                             std::size_t first, Visit&& visit) noexcept {
-  for (const Field& field : fields) {
+  for (const BitField& field : fields) {
     if (!holds(field.defined, generation)) continue;
     const std::uint64_t value = field.get(words, first);
     visit(FieldValue{field.name, value, field.name_of(value), field.bits});

@@ -14,7 +14,7 @@ struct NamedValue {
 };
 
 /// A field of a packet or of a register.
-struct Field {
+struct BitField {
   std::string_view name;
   /// Of a packet the dword after its header, from 1; of a register 0.
   std::uint8_t dword = 0;
@@ -64,24 +64,24 @@ struct Field {
 };
 
 /// The bits of that dword that no field of the generation holds.
-[[nodiscard]] constexpr std::uint32_t reserved_bits(Span<const Field> fields, std::size_t dword,
+[[nodiscard]] constexpr std::uint32_t reserved_bits(Span<const BitField> fields, std::size_t dword,
                                                     Generation generation) noexcept {
   std::uint32_t known = 0;
-  for (const Field& field : fields)
+  for (const BitField& field : fields)
     if (holds(field.defined, generation)) known |= field.mask(dword);
   return ~known;
 }
 
 /// True where no two fields of a generation share a bit and all values fit: what every list of fields is held to.
-[[nodiscard]] constexpr bool well_formed(Span<const Field> fields) noexcept {
+[[nodiscard]] constexpr bool well_formed(Span<const BitField> fields) noexcept {
   for (const Generation generation : {Generation::gfx11, Generation::gfx12})
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      const Field& a = fields[i];
+      const BitField& a = fields[i];
       if (a.name.empty() || a.bits == 0 || a.bits > 64 || a.low > 31 || a.low + a.bits > 64) return false;
       for (const NamedValue& named : a.values)
         if (named.value > a.most()) return false;
       for (std::size_t j = 0; j < i; ++j) {
-        const Field& b = fields[j];
+        const BitField& b = fields[j];
         if (!holds(a.defined, generation) || !holds(b.defined, generation)) continue;
         if (a.name == b.name) return false;
         for (std::size_t dword = a.dword; dword < a.dword + a.dwords(); ++dword)
@@ -97,9 +97,9 @@ inline void no_field_of_this_name() noexcept {}
 }  // namespace detail
 
 /// The field of that name in that generation; a name that the list lacks does not compile.
-[[nodiscard]] consteval const Field& named_field(Span<const Field> fields, std::string_view name,
-                                                 Generation generation) noexcept {
-  for (const Field& field : fields)
+[[nodiscard]] consteval const BitField& named_field(Span<const BitField> fields, std::string_view name,
+                                                    Generation generation) noexcept {
+  for (const BitField& field : fields)
     if (field.name == name && holds(field.defined, generation)) return field;
   detail::no_field_of_this_name();
   return fields.front();

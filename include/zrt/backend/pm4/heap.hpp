@@ -31,6 +31,6 @@ enum class Heap : std::uint8_t {
 }
 
 /// What the GPU may do with memory beside reading it.
-enum class Access : std::uint8_t { read, read_write, execute };
+enum class GpuAccess : std::uint8_t { read, read_write, execute };
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMostPayload = 0x3fff;
 }
 
 /// The fields of a header.
-inline constexpr auto kHeaderFields = std::to_array<Field>({
+inline constexpr auto kHeaderFields = std::to_array<BitField>({
     {"PREDICATE", 0, 0, 1},
     {"SHADER_TYPE", 0, 1, 1},
     {"RESET_FILTER_CAM", 0, 2, 1},
@@ -31,10 +31,10 @@ inline constexpr auto kHeaderFields = std::to_array<Field>({
 static_assert(well_formed(kHeaderFields));
 
 /// Where a packet stands.
-enum class Place : std::uint8_t { ring, indirect_buffer };
+enum class PacketPlace : std::uint8_t { ring, indirect_buffer };
 
-[[nodiscard]] constexpr std::string_view name(Place place) noexcept {
-  return place == Place::ring ? "ring" : "indirect buffer";
+[[nodiscard]] constexpr std::string_view name(PacketPlace place) noexcept {
+  return place == PacketPlace::ring ? "ring" : "indirect buffer";
 }
 
 /// Who may send a packet.
@@ -67,20 +67,20 @@ struct Packet {
   /// Dwords after the header.
   std::uint16_t least = 1;
   std::uint16_t most = 1;
-  Span<const Field> fields{};
+  Span<const BitField> fields{};
   Body body = Body::none;
   Use use = Use::compute;
   /// What binds several fields together; sees a payload of an allowed length, reserved bits clear.
-  Objection (*rule)(Span<const std::uint32_t> payload, Place place) noexcept = nullptr;
+  Objection (*rule)(Span<const std::uint32_t> payload, PacketPlace place) noexcept = nullptr;
 
   /// Dwords of the payload that fields describe; the body follows.
   [[nodiscard]] constexpr std::size_t fixed() const noexcept { return body == Body::none ? most : least - 1u; }
 };
 
 /// The field of that name in a payload; a name that the packet lacks gives 0.
-[[nodiscard]] constexpr std::uint64_t field_value(Span<const Field> fields, std::string_view name,
+[[nodiscard]] constexpr std::uint64_t field_value(Span<const BitField> fields, std::string_view name,
                                                   Span<const std::uint32_t> payload) noexcept {
-  for (const Field& field : fields)
+  for (const BitField& field : fields)
     if (field.name == name) return field.get(payload, 1);
   return 0;
 }

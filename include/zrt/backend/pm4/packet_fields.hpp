@@ -43,10 +43,10 @@ inline constexpr auto kCopyFrom = std::to_array<NamedValue>(
 
 /// The fields of a packet, then those of a register that one of its dwords holds.
 template <std::size_t N, std::size_t M>
-[[nodiscard]] consteval std::array<Field, N + M> with_register(const std::array<Field, N>& packet,
-                                                               const std::array<Field, M>& entry,
-                                                               std::uint8_t dword) noexcept {
-  std::array<Field, N + M> all{};
+[[nodiscard]] consteval std::array<BitField, N + M> with_register(const std::array<BitField, N>& packet,
+                                                                  const std::array<BitField, M>& entry,
+                                                                  std::uint8_t dword) noexcept {
+  std::array<BitField, N + M> all{};
   for (std::size_t i = 0; i < N; ++i) all[i] = packet[i];
   for (std::size_t i = 0; i < M; ++i) {
     all[N + i] = entry[i];
@@ -56,12 +56,12 @@ template <std::size_t N, std::size_t M>
 }
 
 inline constexpr auto kDispatchDirect = with_register(
-    std::to_array<Field>({{"DIM_X", 1, 0, 32}, {"DIM_Y", 2, 0, 32}, {"DIM_Z", 3, 0, 32}}), kDispatchInitiator, 4);
+    std::to_array<BitField>({{"DIM_X", 1, 0, 32}, {"DIM_Y", 2, 0, 32}, {"DIM_Z", 3, 0, 32}}), kDispatchInitiator, 4);
 inline constexpr auto kDispatchIndirect =
-    with_register(std::to_array<Field>({{.name = "ADDRESS", .dword = 1, .bits = kAddressBits, .alignment = 4}}),
+    with_register(std::to_array<BitField>({{.name = "ADDRESS", .dword = 1, .bits = kAddressBits, .alignment = 4}}),
                   kDispatchInitiator, 3);
-inline constexpr auto kPredExec = std::to_array<Field>({{"EXEC_COUNT", 1, 0, 14}, {"VIRTUAL_XCC_MASK", 1, 24, 8}});
-inline constexpr auto kWriteData = std::to_array<Field>({
+inline constexpr auto kPredExec = std::to_array<BitField>({{"EXEC_COUNT", 1, 0, 14}, {"VIRTUAL_XCC_MASK", 1, 24, 8}});
+inline constexpr auto kWriteData = std::to_array<BitField>({
     {.name = "DST_SEL", .dword = 1, .low = 8, .bits = 4, .values = kWriteTo},
     {"ADDR_INCR", 1, 16, 1},
     {"WR_CONFIRM", 1, 20, 1},
@@ -69,7 +69,7 @@ inline constexpr auto kWriteData = std::to_array<Field>({
     {.name = "ENGINE_SEL", .dword = 1, .low = 30, .bits = 2, .values = kEngine},
     {.name = "ADDRESS", .dword = 2, .bits = kAddressBits, .alignment = 4},
 });
-inline constexpr auto kWaitRegMem = std::to_array<Field>({
+inline constexpr auto kWaitRegMem = std::to_array<BitField>({
     {.name = "FUNCTION", .dword = 1, .low = 0, .bits = 3, .values = kCompare},
     {.name = "MEM_SPACE", .dword = 1, .low = 4, .bits = 2, .values = kSpace},
     {.name = "OPERATION", .dword = 1, .low = 6, .bits = 2, .values = kWaitOperation},
@@ -82,7 +82,7 @@ inline constexpr auto kWaitRegMem = std::to_array<Field>({
     {"POLL_INTERVAL", 6, 0, 16},
     {"OFFLOAD_POLLING", 6, 31, 1},
 });
-inline constexpr auto kWaitRegMem64 = std::to_array<Field>({
+inline constexpr auto kWaitRegMem64 = std::to_array<BitField>({
     {.name = "FUNCTION", .dword = 1, .low = 0, .bits = 3, .values = kCompare},
     {.name = "MEM_SPACE", .dword = 1, .low = 4, .bits = 2, .values = kSpace},
     {.name = "OPERATION", .dword = 1, .low = 6, .bits = 2, .values = kWaitOperation},
@@ -95,7 +95,7 @@ inline constexpr auto kWaitRegMem64 = std::to_array<Field>({
     {"POLL_INTERVAL", 8, 0, 16},
     {"OFFLOAD_POLLING", 8, 31, 1},
 });
-inline constexpr auto kIndirectBuffer = std::to_array<Field>({
+inline constexpr auto kIndirectBuffer = std::to_array<BitField>({
     {.name = "ADDRESS", .dword = 1, .bits = kAddressBits, .alignment = 4},
     {"SIZE", 3, 0, 20},
     {"CHAIN", 3, 20, 1},
@@ -107,7 +107,7 @@ inline constexpr auto kIndirectBuffer = std::to_array<Field>({
     {"INHERIT_VMID_MQD", 3, 30, 1},
     {.name = "PRIV", .dword = 3, .low = 31, .bits = 1, .values = kZero},
 });
-inline constexpr auto kCopyData = std::to_array<Field>({
+inline constexpr auto kCopyData = std::to_array<BitField>({
     {.name = "SRC_SEL", .dword = 1, .low = 0, .bits = 4, .values = kCopyFrom},
     {.name = "DST_SEL", .dword = 1, .low = 8, .bits = 4, .values = kWriteTo},
     {"SRC_CACHE_POLICY", 1, 13, 2},
@@ -117,12 +117,12 @@ inline constexpr auto kCopyData = std::to_array<Field>({
     {"SRC", 2, 0, 64},
     {.name = "DST", .dword = 4, .bits = kAddressBits},
 });
-inline constexpr auto kEventWrite = std::to_array<Field>({
+inline constexpr auto kEventWrite = std::to_array<BitField>({
     {.name = "EVENT_TYPE", .dword = 1, .low = 0, .bits = 6, .values = kEventType},
     {"EVENT_INDEX", 1, 8, 4},
 });
 // GLM and GL1 are gone from GFX12, and Mesa clears their bits there; a stream that sets them is taken nevertheless.
-inline constexpr auto kReleaseMem = std::to_array<Field>({
+inline constexpr auto kReleaseMem = std::to_array<BitField>({
     {.name = "EVENT_TYPE", .dword = 1, .low = 0, .bits = 6, .values = kEventType},
     {"EVENT_INDEX", 1, 8, 4},
     {.name = "GLM_WB", .dword = 1, .low = 12, .acts = kGfx11Only},
@@ -146,7 +146,7 @@ inline constexpr auto kReleaseMem = std::to_array<Field>({
     {"INT_CTXID", 7, 0, 32},
 });
 // The high half of the size has 8 bits; what stands for all of memory is written wider by every driver.
-inline constexpr auto kAcquireMem = std::to_array<Field>({
+inline constexpr auto kAcquireMem = std::to_array<BitField>({
     {.name = "ENGINE_SEL", .dword = 1, .low = 31, .bits = 1, .values = kZero},
     {"COHER_SIZE", 2, 0, 64},
     {"COHER_BASE", 4, 0, 56},
@@ -167,13 +167,13 @@ inline constexpr auto kAcquireMem = std::to_array<Field>({
     {.name = "SEQ", .dword = 7, .low = 16, .bits = 2, .values = kSequence},
     {"RANGE_IS_PA", 7, 18, 1},
 });
-inline constexpr auto kSetShReg = std::to_array<Field>({
+inline constexpr auto kSetShReg = std::to_array<BitField>({
     {"OFFSET", 1, 0, 16},
     {.name = "VMID_SHIFT", .dword = 1, .low = 23, .bits = 5, .values = kZero},  // it acts with INDEX 1
     {.name = "INDEX", .dword = 1, .low = 28, .bits = 4, .values = kZero},
 });
-inline constexpr auto kSetUconfigReg = std::to_array<Field>({{"OFFSET", 1, 0, 16}});
+inline constexpr auto kSetUconfigReg = std::to_array<BitField>({{"OFFSET", 1, 0, 16}});
 inline constexpr auto kProtectedFenceSignal =
-    std::to_array<Field>({{.name = "RESERVED", .dword = 1, .bits = 32, .values = kZero}});
+    std::to_array<BitField>({{.name = "RESERVED", .dword = 1, .bits = 32, .values = kZero}});
 
 }  // namespace zrt::inline ZRT_ABI::pm4::fields

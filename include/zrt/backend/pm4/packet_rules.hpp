@@ -27,7 +27,7 @@ namespace rules {
   return index != 0 && event_index(type) == index;
 }
 
-constexpr Objection event_write(Span<const std::uint32_t> payload, Place) noexcept {
+constexpr Objection event_write(Span<const std::uint32_t> payload, PacketPlace) noexcept {
   const std::uint64_t type = field_value(fields::kEventWrite, "EVENT_TYPE", payload);
   // The other events end a pipe or a shader and tell an address of it, which this packet has not.
   if (type != 0x07) return {"EVENT_TYPE", "CS_PARTIAL_FLUSH"};
@@ -36,7 +36,7 @@ constexpr Objection event_write(Span<const std::uint32_t> payload, Place) noexce
   return {};
 }
 
-constexpr Objection release_mem(Span<const std::uint32_t> payload, Place) noexcept {
+constexpr Objection release_mem(Span<const std::uint32_t> payload, PacketPlace) noexcept {
   const auto value = [&](std::string_view name) { return field_value(fields::kReleaseMem, name, payload); };
   if (value("EVENT_TYPE") == 0x07) return {"EVENT_TYPE", "an event at the end of the pipe or of a shader"};
   if (!fits_event(value("EVENT_TYPE"), value("EVENT_INDEX")))
@@ -45,7 +45,8 @@ constexpr Objection release_mem(Span<const std::uint32_t> payload, Place) noexce
   return {};
 }
 
-constexpr Objection wait(Span<const Field> list, Span<const std::uint32_t> payload, std::uint64_t alignment) noexcept {
+constexpr Objection wait(Span<const BitField> list, Span<const std::uint32_t> payload,
+                         std::uint64_t alignment) noexcept {
   const auto value = [&](std::string_view name) { return field_value(list, name, payload); };
   if (value("MEM_SPACE") == 1) {
     if (value("OPERATION") == 1) return {"OPERATION", "WAIT or WAIT_PREEMPTABLE in memory"};
@@ -57,28 +58,28 @@ constexpr Objection wait(Span<const Field> list, Span<const std::uint32_t> paylo
   if (value("OPERATION") == 0 && value("ADDRESS_HI") != 0) return {"ADDRESS_HI", "0 where one register is polled"};
   return {};
 }
-constexpr Objection wait_reg_mem(Span<const std::uint32_t> payload, Place) noexcept {
+constexpr Objection wait_reg_mem(Span<const std::uint32_t> payload, PacketPlace) noexcept {
   return wait(fields::kWaitRegMem, payload, 4);
 }
-constexpr Objection wait_reg_mem64(Span<const std::uint32_t> payload, Place) noexcept {
+constexpr Objection wait_reg_mem64(Span<const std::uint32_t> payload, PacketPlace) noexcept {
   return wait(fields::kWaitRegMem64, payload, 8);
 }
 
-constexpr Objection indirect_buffer(Span<const std::uint32_t> payload, Place place) noexcept {
+constexpr Objection indirect_buffer(Span<const std::uint32_t> payload, PacketPlace place) noexcept {
   if (field_value(fields::kIndirectBuffer, "SIZE", payload) == 0) return {"SIZE", "at least 1"};
-  if (place == Place::ring && field_value(fields::kIndirectBuffer, "CHAIN", payload) != 0)
+  if (place == PacketPlace::ring && field_value(fields::kIndirectBuffer, "CHAIN", payload) != 0)
     return {"CHAIN", "0 in a ring: a chain leaves an indirect buffer"};
   return {};
 }
 
-constexpr Objection acquire_mem(Span<const std::uint32_t> payload, Place) noexcept {
+constexpr Objection acquire_mem(Span<const std::uint32_t> payload, PacketPlace) noexcept {
   const std::uint64_t high = field_value(fields::kAcquireMem, "COHER_SIZE", payload) >> 32;
   if (high > 0xff && high != 0x01ffffff && high != 0xffffffff)
     return {"COHER_SIZE", "a high half of 8 bits, or all of memory: 0x01ffffff or 0xffffffff"};
   return {};
 }
 
-constexpr Objection copy_data(Span<const std::uint32_t> payload, Place) noexcept {
+constexpr Objection copy_data(Span<const std::uint32_t> payload, PacketPlace) noexcept {
   const auto value = [&](std::string_view name) { return field_value(fields::kCopyData, name, payload); };
   const std::uint64_t alignment = value("COUNT_SEL") != 0 ? 8 : 4;
   const std::uint64_t from = value("SRC_SEL");

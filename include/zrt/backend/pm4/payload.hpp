@@ -9,7 +9,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 namespace detail {
 
 /// Writes `value` into a field of a packet whose payload begins at `words`; the error names packet and field.
-[[nodiscard]] constexpr Result<void> put(const Packet& packet, const Field& field, Generation generation,
+[[nodiscard]] constexpr Result<void> put(const Packet& packet, const BitField& field, Generation generation,
                                          std::uint64_t value, Span<std::uint32_t> words) noexcept {
   if (!holds(field.defined & field.acts, generation)) return {};
   if (value > field.most())

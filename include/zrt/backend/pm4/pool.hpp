@@ -26,7 +26,7 @@ template <class Memory> class MemoryPool {
  public:
   /// Errors as Memory::allocate.
   [[nodiscard]] static Result<MemoryPool> make(const typename Memory::Device& device, Heap heap, std::uint64_t bytes,
-                                               Access access) noexcept {
+                                               GpuAccess access) noexcept {
     auto memory = Memory::allocate(device, heap, bytes, access);
     if (!memory) return pass(memory);
     return MemoryPool(std::move(*memory));

@@ -18,8 +18,8 @@ struct Register {
   std::string_view name;
   std::uint16_t offset = 0;  ///< dwords from kShBase
   std::uint16_t count = 1;
-  Span<const Field> fields{};  ///< none: any value
-  bool written = true;         ///< false where a packet stream leaves it alone
+  Span<const BitField> fields{};  ///< none: any value
+  bool written = true;            ///< false where a packet stream leaves it alone
   Generations defined = kEveryGeneration;
 };
 
@@ -27,7 +27,7 @@ namespace fields {
 
 inline constexpr auto kOne = std::to_array<NamedValue>({{1, "1"}});
 // Without COMPUTE_SHADER_EN nothing starts.
-inline constexpr auto kDispatchInitiator = std::to_array<Field>({
+inline constexpr auto kDispatchInitiator = std::to_array<BitField>({
     {.name = "COMPUTE_SHADER_EN", .values = kOne},
     {"PARTIAL_TG_EN", 0, 1, 1},
     {"FORCE_START_AT_000", 0, 2, 1},
@@ -45,20 +45,20 @@ inline constexpr auto kDispatchInitiator = std::to_array<Field>({
     {.name = "INTERLEAVE_2D_EN", .low = 18, .defined = kGfx12Only},
     {.name = "TRACE_QUEUE", .low = 29, .bits = 3, .defined = kGfx12Only},
 });
-inline constexpr auto kNumThreadXy = std::to_array<Field>({
+inline constexpr auto kNumThreadXy = std::to_array<BitField>({
     {.name = "NUM_THREAD_FULL", .bits = 16, .defined = kGfx11Only},
     {.name = "NUM_THREAD_PARTIAL", .low = 16, .bits = 16, .defined = kGfx11Only},
     {.name = "NUM_THREAD_FULL", .bits = 13, .defined = kGfx12Only},
     {.name = "INTERLEAVE_BITS", .low = 13, .bits = 3, .defined = kGfx12Only},
 });
-inline constexpr auto kNumThreadZ = std::to_array<Field>({
+inline constexpr auto kNumThreadZ = std::to_array<BitField>({
     {.name = "NUM_THREAD_FULL", .bits = 16, .defined = kGfx11Only},
     {.name = "NUM_THREAD_PARTIAL", .low = 16, .bits = 16, .defined = kGfx11Only},
     {.name = "NUM_THREAD_FULL", .bits = 13, .defined = kGfx12Only},
 });
-inline constexpr auto kHighAddress = std::to_array<Field>({{"DATA", 0, 0, 8}});
-inline constexpr auto kFlag = std::to_array<Field>({{"ENABLE", 0, 0, 1}});
-inline constexpr auto kPgmRsrc1 = std::to_array<Field>({
+inline constexpr auto kHighAddress = std::to_array<BitField>({{"DATA", 0, 0, 8}});
+inline constexpr auto kFlag = std::to_array<BitField>({{"ENABLE", 0, 0, 1}});
+inline constexpr auto kPgmRsrc1 = std::to_array<BitField>({
     {"VGPRS", 0, 0, 6},
     {"SGPRS", 0, 6, 4},
     {"PRIORITY", 0, 10, 2},
@@ -73,7 +73,7 @@ inline constexpr auto kPgmRsrc1 = std::to_array<Field>({
     {"MEM_ORDERED", 0, 30, 1},
     {"FWD_PROGRESS", 0, 31, 1},
 });
-inline constexpr auto kPgmRsrc2 = std::to_array<Field>({
+inline constexpr auto kPgmRsrc2 = std::to_array<BitField>({
     {"SCRATCH_EN", 0, 0, 1},
     {"USER_SGPR", 0, 1, 5},
     {.name = "TRAP_PRESENT", .low = 6, .defined = kGfx11Only},
@@ -87,7 +87,7 @@ inline constexpr auto kPgmRsrc2 = std::to_array<Field>({
     {"EXCP_EN", 0, 24, 7},
     {.name = "WGP_TAKEOVER", .low = 31, .defined = kGfx12Only},
 });
-inline constexpr auto kPgmRsrc3 = std::to_array<Field>({
+inline constexpr auto kPgmRsrc3 = std::to_array<BitField>({
     {.name = "SHARED_VGPR_CNT", .bits = 4, .defined = kGfx11Only},
     {.name = "INST_PREF_SIZE", .low = 4, .bits = 6, .defined = kGfx11Only},
     {.name = "TRAP_ON_START", .low = 10, .defined = kGfx11Only},
@@ -95,9 +95,9 @@ inline constexpr auto kPgmRsrc3 = std::to_array<Field>({
     {.name = "INST_PREF_SIZE", .low = 4, .bits = 8, .defined = kGfx12Only},
     {.name = "GLG_EN", .low = 13, .defined = kGfx12Only},
 });
-inline constexpr auto kResourceLimits = std::to_array<Field>({{"WAVES_PER_SH", 0, 0, 10}});
-inline constexpr auto kStaticThreadMgmt = std::to_array<Field>({{"SA0_CU_EN", 0, 0, 16}, {"SA1_CU_EN", 0, 16, 16}});
-inline constexpr auto kTmpringSize = std::to_array<Field>({
+inline constexpr auto kResourceLimits = std::to_array<BitField>({{"WAVES_PER_SH", 0, 0, 10}});
+inline constexpr auto kStaticThreadMgmt = std::to_array<BitField>({{"SA0_CU_EN", 0, 0, 16}, {"SA1_CU_EN", 0, 16, 16}});
+inline constexpr auto kTmpringSize = std::to_array<BitField>({
     {"WAVES", 0, 0, 12},
     {.name = "WAVESIZE", .low = 12, .bits = 15, .defined = kGfx11Only},
     {.name = "WAVESIZE", .low = 12, .bits = 18, .defined = kGfx12Only},

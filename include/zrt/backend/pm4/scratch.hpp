@@ -29,8 +29,8 @@ template <class Target>
 [[nodiscard]] constexpr Result<ScratchRing> scratch_ring(std::uint32_t bytes_per_lane,
                                                          const WaveSlots& slots) noexcept {
   constexpr std::uint64_t unit = 256;
-  constexpr Field waves = named_field(fields::kTmpringSize, "WAVES", Target::generation);
-  constexpr Field wave_size = named_field(fields::kTmpringSize, "WAVESIZE", Target::generation);
+  constexpr BitField waves = named_field(fields::kTmpringSize, "WAVES", Target::generation);
+  constexpr BitField wave_size = named_field(fields::kTmpringSize, "WAVESIZE", Target::generation);
   if (bytes_per_lane == 0) return ScratchRing{};
   const std::uint64_t in_all = std::uint64_t{slots.compute_units} * slots.per_unit;
   if (slots.shader_engines == 0 || in_all < slots.shader_engines)

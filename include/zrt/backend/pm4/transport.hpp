@@ -23,7 +23,7 @@ concept GpuDevice = requires(const D& device) {
 
 /// A piece of memory that the card and, by `span`, the host can see. It frees itself.
 template <class M>
-concept GpuMemory = requires(const M& memory, const typename M::Device& device, Heap heap, Access access) {
+concept GpuMemory = requires(const M& memory, const typename M::Device& device, Heap heap, GpuAccess access) {
   { M::allocate(device, heap, std::uint64_t{}, access) } noexcept -> std::same_as<Result<M>>;
   { memory.address() } noexcept -> std::same_as<std::uint64_t>;
   { memory.bytes() } noexcept -> std::same_as<std::uint64_t>;

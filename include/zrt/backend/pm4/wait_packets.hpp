@@ -7,7 +7,7 @@
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// How a wait compares what it reads with the reference.
-enum class Compare : std::uint8_t { always, less, less_equal, equal, not_equal, greater_equal, greater };
+enum class WaitCondition : std::uint8_t { always, less, less_equal, equal, not_equal, greater_equal, greater };
 
 namespace detail {
 [[nodiscard]] constexpr std::uint64_t wait_operation(bool preemptable) noexcept {
@@ -21,7 +21,7 @@ struct WaitMemory {
   static constexpr const Packet& kind = kWaitRegMem;
   std::uint64_t address = 0;
   std::uint32_t reference = 0;
-  Compare compare = Compare::greater_equal;
+  WaitCondition compare = WaitCondition::greater_equal;
   std::uint32_t mask = ~0u;
   std::uint16_t poll_interval = 4;
   bool preemptable = false;  ///< another queue may run meanwhile
@@ -36,8 +36,8 @@ struct WaitMemory {
 static_assert(stream_of<Gfx12>(WaitMemory{.address = 0x6000'0030'0000, .reference = 7})
                   .is({0xc0053c00, 0x15, 0x00300000, 0x6000, 7, 0xffffffff, 4}));
 
-static_assert(stream_of<Gfx12>(WaitMemory{
-                                   .address = 0x1000, .reference = 7, .compare = Compare::equal, .preemptable = true})
+static_assert(stream_of<Gfx12>(
+                  WaitMemory{.address = 0x1000, .reference = 7, .compare = WaitCondition::equal, .preemptable = true})
                   .is({0xc0053c00, 0xd3, 0x1000, 0, 7, 0xffffffff, 4}));
 
 /// Waits until 64 bits of memory, masked, compare as wanted.
@@ -45,7 +45,7 @@ struct WaitMemory64 {
   static constexpr const Packet& kind = kWaitRegMem64;
   std::uint64_t address = 0;
   std::uint64_t reference = 0;
-  Compare compare = Compare::greater_equal;
+  WaitCondition compare = WaitCondition::greater_equal;
   std::uint64_t mask = ~std::uint64_t{0};
   std::uint16_t poll_interval = 4;
   bool preemptable = false;  ///< another queue may run meanwhile
@@ -68,7 +68,7 @@ struct WriteWaitRegister {
   std::uint32_t value = ~0u;
 
   constexpr void fill(Payload<kWaitRegMem>& p) const noexcept {
-    p.put("FUNCTION", static_cast<std::uint64_t>(Compare::greater_equal));
+    p.put("FUNCTION", static_cast<std::uint64_t>(WaitCondition::greater_equal));
     p.put("OPERATION", named_value(fields::kWaitOperation, "WRITE_WAIT_WRITE"));
     p.put("ADDRESS_LO", request).put("ADDRESS_HI", done);
     p.put("REFERENCE", value).put("MASK", value).put("POLL_INTERVAL", 4);
@@ -82,7 +82,7 @@ struct WaitRegister {
   static constexpr const Packet& kind = kWaitRegMem;
   std::uint32_t address = 0;
   std::uint32_t reference = 0;
-  Compare compare = Compare::greater_equal;
+  WaitCondition compare = WaitCondition::greater_equal;
   std::uint32_t mask = ~0u;
 
   constexpr void fill(Payload<kWaitRegMem>& p) const noexcept {
@@ -90,6 +90,7 @@ struct WaitRegister {
     p.put("REFERENCE", reference).put("MASK", mask).put("POLL_INTERVAL", 4);
   }
 };
-static_assert(stream_of<Gfx12>(WaitRegister{0xe27, 1, Compare::equal, 1}).is({0xc0053c00, 0x03, 0xe27, 0, 1, 1, 4}));
+static_assert(
+    stream_of<Gfx12>(WaitRegister{0xe27, 1, WaitCondition::equal, 1}).is({0xc0053c00, 0x03, 0xe27, 0, 1, 1, 4}));
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -25,11 +25,11 @@ struct WaveStart {
 /// What RSRC2 says of a wave's start on `Target`.
 template <class Target> [[nodiscard]] constexpr WaveStart wave_start(std::uint32_t rsrc2) noexcept {
   constexpr Generation g = Target::generation;
-  constexpr Field user = named_field(fields::kPgmRsrc2, "USER_SGPR", g);
-  constexpr std::array<Field, 3> enables{named_field(fields::kPgmRsrc2, "TGID_X_EN", g),
-                                         named_field(fields::kPgmRsrc2, "TGID_Y_EN", g),
-                                         named_field(fields::kPgmRsrc2, "TGID_Z_EN", g)};
-  constexpr Field size = named_field(fields::kPgmRsrc2, "TG_SIZE_EN", g);
+  constexpr BitField user = named_field(fields::kPgmRsrc2, "USER_SGPR", g);
+  constexpr std::array<BitField, 3> enables{named_field(fields::kPgmRsrc2, "TGID_X_EN", g),
+                                            named_field(fields::kPgmRsrc2, "TGID_Y_EN", g),
+                                            named_field(fields::kPgmRsrc2, "TGID_Z_EN", g)};
+  constexpr BitField size = named_field(fields::kPgmRsrc2, "TG_SIZE_EN", g);
   using Kind = StartRegister::Kind;
   const Span<const std::uint32_t> word(&rsrc2, 1);
   WaveStart start{.user_sgprs = static_cast<std::uint8_t>(user.get(word, 0))};

@@ -51,7 +51,7 @@ enum class Encoding : u8 {
 inline constexpr u16 kAbsent = 0xffff;
 
 /// How many bytes a memory instruction moves per lane, and how they meet the register.
-struct Access {
+struct ElementAccess {
   enum class Extend : u8 { none, zero, sign, low_half, high_half, low_half_sign, high_half_sign };
   u8 bytes = 0;
   Extend extend = Extend::none;
@@ -74,7 +74,7 @@ struct Semantics {
   Type dst = Type::none;
   Type dst2 = Type::none;
   std::array<Type, 3> src{};
-  Access access{};
+  ElementAccess access{};
   u8 sources = 0;
   bool scalar_dst = false;        ///< a vector instruction whose result goes to scalar registers
   bool accumulates = false;       ///< the last source is the destination

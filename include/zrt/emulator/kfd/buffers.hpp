@@ -29,7 +29,7 @@ struct BufferObject {
 /// fields that are not 0 where they should be.
 class Buffers {
  public:
-  Buffers(const Card& card, VideoMemory& video, ProcessMemory& process, Refusal& refuse,
+  Buffers(const Card& card, VideoMemory& video, ProcessMemory& process, SyscallRefusal& refuse,
           const Allocator& allocator) noexcept
       : card_(card), video_(video), process_(process), refuse_(refuse), objects_(allocator), memory_(allocator) {}
 
@@ -186,7 +186,7 @@ class Buffers {
   const Card& card_;
   VideoMemory& video_;
   ProcessMemory& process_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   Vector<BufferObject> objects_;
   AddressSpace memory_;
   std::uint64_t next_ = 1;

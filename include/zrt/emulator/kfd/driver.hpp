@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::emulator {
 /// What the kernel keeps of one process, from its first call until it ends: files come and go.
 class KfdDriver {
  public:
-  KfdDriver(const Card& card, VideoMemory& video, ProcessMemory& process, Refusal& refuse, GridHook grids,
+  KfdDriver(const Card& card, VideoMemory& video, ProcessMemory& process, SyscallRefusal& refuse, GridHook grids,
             const Allocator& allocator) noexcept
       : card_(card),
         refuse_(refuse),
@@ -141,7 +141,7 @@ class KfdDriver {
   }
 
   const Card& card_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   Buffers buffers_;
   Events events_;
   Queues queues_;

@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::emulator {
 /// The events of a process, and the page by which the GPU says which of them an interrupt meant.
 class Events {
  public:
-  Events(Buffers& buffers, Refusal& refuse, const Allocator& allocator) noexcept
+  Events(Buffers& buffers, SyscallRefusal& refuse, const Allocator& allocator) noexcept
       : buffers_(buffers), refuse_(refuse), events_(allocator) {}
 
   [[nodiscard]] pm4::SystemValue create(pm4::kfd::CreateEvent& c) noexcept {
@@ -132,7 +132,7 @@ class Events {
   }
 
   Buffers& buffers_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   Vector<Event> events_;
   std::uint64_t page_ = 0;
   int refused_with_ = 0;

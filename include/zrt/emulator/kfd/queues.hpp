@@ -12,7 +12,7 @@ class Queues : public QueueSet {
  public:
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
 
-  Queues(const Card& card, Buffers& buffers, Events& events, Refusal& refuse, GridHook grids,
+  Queues(const Card& card, Buffers& buffers, Events& events, SyscallRefusal& refuse, GridHook grids,
          const Allocator& allocator) noexcept
       : QueueSet(card, grids, allocator, 0), card_(card), buffers_(buffers), events_(events), refuse_(refuse) {}
 
@@ -163,7 +163,7 @@ class Queues : public QueueSet {
   const Card& card_;
   Buffers& buffers_;
   Events& events_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   alignas(64) std::array<std::uint64_t, kSlots> doorbells_{};
 };
 

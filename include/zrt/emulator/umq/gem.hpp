@@ -44,7 +44,7 @@ class GemObjects {
  public:
   static constexpr std::uint64_t kOffsets = std::uint64_t{1} << 40;
 
-  GemObjects(const Card& card, VideoMemory& video, ProcessMemory& process, Refusal& refuse,
+  GemObjects(const Card& card, VideoMemory& video, ProcessMemory& process, SyscallRefusal& refuse,
              const Allocator& allocator) noexcept
       : card_(card),
         video_(video),
@@ -309,7 +309,7 @@ class GemObjects {
   const Card& card_;
   VideoMemory& video_;
   ProcessMemory& process_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   Allocator allocator_;
   Vector<GemObject> objects_;
   AddressSpace memory_;

@@ -12,7 +12,7 @@ namespace zrt::inline ZRT_ABI::emulator {
 class RenderNode {
  public:
   RenderNode(const Card& card, VideoMemory& video, const std::uint32_t& vram_lost, ProcessMemory& process,
-             Refusal& refuse, GridHook grids, const Allocator& allocator) noexcept
+             SyscallRefusal& refuse, GridHook grids, const Allocator& allocator) noexcept
       : card_(card),
         video_(video),
         vram_lost_(vram_lost),
@@ -198,7 +198,7 @@ class RenderNode {
   const Card& card_;
   VideoMemory& video_;
   const std::uint32_t& vram_lost_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   GemObjects gem_;
   Syncobjs syncobjs_;
   UserQueues queues_;

@@ -9,7 +9,7 @@ namespace zrt::inline ZRT_ABI::emulator {
 /// Sync objects whose points are reached when somebody waits for them: nothing in the model runs by itself.
 class Syncobjs {
  public:
-  Syncobjs(GemObjects& gem, Refusal& refuse, const Allocator& allocator) noexcept
+  Syncobjs(GemObjects& gem, SyscallRefusal& refuse, const Allocator& allocator) noexcept
       : gem_(gem), refuse_(refuse), live_(allocator) {}
 
   [[nodiscard]] pm4::SystemValue create(pm4::umq::SyncobjCreate& c) noexcept {
@@ -57,7 +57,7 @@ class Syncobjs {
   }
 
   GemObjects& gem_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   Vector<std::uint32_t> live_;
   std::uint32_t next_ = 1;
 };

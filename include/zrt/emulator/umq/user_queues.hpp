@@ -13,7 +13,8 @@ class UserQueues : public QueueSet {
   /// More are refused.
   static constexpr std::size_t kMostQueues = 512;
 
-  UserQueues(const Card& card, GemObjects& gem, Refusal& refuse, GridHook grids, const Allocator& allocator) noexcept
+  UserQueues(const Card& card, GemObjects& gem, SyscallRefusal& refuse, GridHook grids,
+             const Allocator& allocator) noexcept
       : QueueSet(card, grids, allocator, 1), card_(card), gem_(gem), refuse_(refuse) {}
 
   [[nodiscard]] pm4::SystemValue create(const pm4::umq::UserQueue& c, pm4::umq::UserQueueOut& out) noexcept {
@@ -113,7 +114,7 @@ class UserQueues : public QueueSet {
 
   const Card& card_;
   GemObjects& gem_;
-  Refusal& refuse_;
+  SyscallRefusal& refuse_;
   std::uint64_t eop_ = 0;
 };
 

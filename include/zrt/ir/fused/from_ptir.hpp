@@ -87,7 +87,7 @@ class FromPtir {
       return pass(r);
     return id;
   }
-  [[nodiscard]] Result<void> add(std::string_view op, Span<const ValueId> inputs, Range attributes,
+  [[nodiscard]] Result<void> add(std::string_view op, Span<const ValueId> inputs, PoolRange attributes,
                                  Span<const ValueId> results, Span<const ptir::TensorType> types) noexcept {
     const auto in = to_.add_ids(inputs), out = to_.add_ids(results);
     if (!in) return pass(in);

@@ -38,9 +38,10 @@ struct BrokenProgram {
 
 namespace detail {
 
-class JsonWriter : ptir::detail::JsonWriter {
+class FusedJsonWriter : ptir::detail::ProgramJsonWriter {
  public:
-  explicit JsonWriter(const FusedProgram& program) : ptir::detail::JsonWriter(program.store), fused_(program) {}
+  explicit FusedJsonWriter(const FusedProgram& program)
+      : ptir::detail::ProgramJsonWriter(program.store), fused_(program) {}
 
   [[nodiscard]] Result<Json> run() {
     Json json{{"version", fused_.version}, {"feeds", ids(fused_.feeds.span())}};
@@ -89,10 +90,10 @@ class JsonWriter : ptir::detail::JsonWriter {
   const FusedProgram& fused_;
 };
 
-class JsonReader : ptir::detail::JsonReader {
+class FusedJsonReader : ptir::detail::ProgramJsonReader {
  public:
-  JsonReader(const Allocator& allocator, BrokenProgram* broken)
-      : ptir::detail::JsonReader(allocator), broken_(broken), fused_(allocator) {}
+  FusedJsonReader(const Allocator& allocator, BrokenProgram* broken)
+      : ptir::detail::ProgramJsonReader(allocator), broken_(broken), fused_(allocator) {}
 
   [[nodiscard]] Result<FusedProgram> run(const Json& json) {
     const bool read = fused(json);
@@ -123,7 +124,7 @@ class JsonReader : ptir::detail::JsonReader {
     std::sort(values.begin(), values.end());
     return true;
   }
-  bool ids(const Json& json, std::string_view what, Range& range) {
+  bool ids(const Json& json, std::string_view what, PoolRange& range) {
     Vector<ValueId> values(program_.allocator);
     if (!ids(json, what, values)) return false;
     const auto added = program_.add(fused_.ids, values.span());
@@ -283,7 +284,9 @@ class JsonReader : ptir::detail::JsonReader {
 /// Turns a fused program into JSON that `from_json` reads as an equal one.
 ///
 /// Errors: Errc::unsupported_opcode for an op that does not exist; otherwise those of the PTIR form.
-[[nodiscard]] inline Result<Json> to_json(const FusedProgram& program) { return detail::JsonWriter(program).run(); }
+[[nodiscard]] inline Result<Json> to_json(const FusedProgram& program) {
+  return detail::FusedJsonWriter(program).run();
+}
 
 /// Reads a fused program from JSON. What it means is `verify`'s business: a step of an unknown op is read too,
 /// without its attributes, so that `verify` can tell where it stands.
@@ -292,7 +295,7 @@ class JsonReader : ptir::detail::JsonReader {
 /// was found. `broken`, where given, takes what was read all the same.
 [[nodiscard]] inline Result<FusedProgram> from_json(const Json& json, Allocator allocator = system_allocator(),
                                                     BrokenProgram* broken = nullptr) {
-  return detail::JsonReader(allocator, broken).run(json);
+  return detail::FusedJsonReader(allocator, broken).run(json);
 }
 
 /// Reads a fused program from the text of its JSON form, as ptir::parse_json_text and from_json do.

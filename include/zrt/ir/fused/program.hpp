@@ -12,7 +12,7 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 using ptir::Attribute;
-using ptir::Range;
+using ptir::PoolRange;
 using ptir::ValueId;
 
 /// The one version that programs bear and readers accept. A change to what a step means changes it.
@@ -22,9 +22,9 @@ inline constexpr std::uint32_t kVersion = 1;
 struct Step {
   std::uint32_t step_id = 0;  ///< ascending along the program
   Name op{};                  ///< a PTIR operation, or one of kModeOps
-  Range inputs{};             ///< ids
-  Range attributes{};         ///< of the store: one for each field of the op, in the table's order
-  Range results{};            ///< ids, at least one
+  PoolRange inputs{};         ///< ids
+  PoolRange attributes{};     ///< of the store: one for each field of the op, in the table's order
+  PoolRange results{};        ///< ids, at least one
   bool mode_sensitive = false;
 };
 
@@ -72,7 +72,7 @@ struct FusedProgram {
   /// Attributes with their pools, and the regions that steps name. Region 0, where there is one, is empty.
   ptir::Program store;
 
-  [[nodiscard]] Span<const ValueId> ids_of(Range range) const noexcept {
+  [[nodiscard]] Span<const ValueId> ids_of(PoolRange range) const noexcept {
     if (range.first > ids.size() || range.count > ids.size() - range.first) return {};
     return {ids.data() + range.first, range.count};
   }
@@ -97,7 +97,7 @@ struct FusedProgram {
   }
 
   /// Copies ids to the pool.
-  [[nodiscard]] Result<Range> add_ids(Span<const ValueId> values) noexcept { return store.add(ids, values); }
+  [[nodiscard]] Result<PoolRange> add_ids(Span<const ValueId> values) noexcept { return store.add(ids, values); }
 
   /// True when both say the same; where in the pools it lies does not count.
   [[nodiscard]] bool operator==(const FusedProgram& b) const noexcept {

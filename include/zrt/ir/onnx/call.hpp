@@ -67,7 +67,7 @@ struct Value {
 };
 
 /// A value under its name.
-struct NamedValue {
+struct ScopedValue {
   std::string_view name;
   Value value;
 };
@@ -77,7 +77,7 @@ struct NamedValue {
 struct Scope {
   explicit Scope(Allocator a, Scope* around = nullptr) noexcept : outer(around), values(a) {}
   Scope* outer;
-  Vector<NamedValue> values;
+  Vector<ScopedValue> values;
 
   [[nodiscard]] Value* find(std::string_view name) noexcept {
     for (std::size_t i = values.size(); i > 0; --i)

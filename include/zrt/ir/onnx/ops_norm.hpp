@@ -9,11 +9,11 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Mean and variance of x, which is widened, over `axes`, which are kept with one element.
-struct Moments {
+struct MeanAndVariance {
   Tensor mean;
   Tensor variance;
 };
-[[nodiscard]] inline Moments moments(NodeCall& n, const Tensor& x, const IntList& axes) noexcept {
+[[nodiscard]] inline MeanAndVariance moments(NodeCall& n, const Tensor& x, const IntList& axes) noexcept {
   const IntList shape = n.shape(x);
   double count = 1;
   for (const std::int64_t axis : axes) count *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
@@ -50,7 +50,7 @@ inline void batch_normalization(NodeCall& n) noexcept {
   Tensor variance = parameter(4);
   if (n.integer("training_mode", 0) != 0) {
     const double momentum = n.real("momentum", 0.9);
-    const Moments now = moments(n, x, all_but_channels(rank));
+    const MeanAndVariance now = moments(n, x, all_but_channels(rank));
     const IntList channels = n.shape(3);
     n.out(1, as_type(reshape(mean * momentum + now.mean * (1 - momentum), channels), n.dtype(3)));
     n.out(2, as_type(reshape(variance * momentum + now.variance * (1 - momentum), channels), n.dtype(4)));
@@ -68,7 +68,7 @@ inline void instance_normalization(NodeCall& n) noexcept {
   if (rank < 2) return n.fail(Errc::shape_mismatch, "x has ", rank, " axes, expected [N, C, ...]");
   IntList axes;
   for (std::size_t i = 2; i < rank; ++i) axes.push(static_cast<std::int64_t>(i));
-  const Moments m = moments(n, x, axes);
+  const MeanAndVariance m = moments(n, x, axes);
   const Tensor normal = (x - m.mean) / sqrt_of(n, m.variance + n.real("epsilon", 1e-5));
   const Tensor y = normal * per_channel(n, widened(n.in(1)), rank) + per_channel(n, widened(n.in(2)), rank);
   n.out(0, as_type(y, n.dtype(0)));
@@ -87,7 +87,7 @@ inline void layer_normalization(NodeCall& n) noexcept {
   if (axes.size() == 1 && n.has(2) && !n.has_out(1) && !n.has_out(2) && n.rank(1) == 1 && n.rank(2) == 1)
     return n.out(0, n.b().layer_norm(given, n.in(1), n.in(2), epsilon));
   const Tensor x = widened(given);
-  const Moments m = moments(n, x, axes);
+  const MeanAndVariance m = moments(n, x, axes);
   const Tensor inverse = n.b().reciprocal(sqrt_of(n, m.variance + epsilon));
   Tensor y = (x - m.mean) * inverse * widened(n.in(1));
   if (n.has(2)) y = y + widened(n.in(2));
@@ -99,7 +99,7 @@ inline void mean_variance_normalization(NodeCall& n) noexcept {
   const Tensor x = widened(n.in(0));
   IntList axes = n.has_attribute("axes") ? n.ints("axes") : IntList{0, 2, 3};
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(n.axis_of(axes[i], n.rank(0)));
-  const Moments m = moments(n, x, axes);
+  const MeanAndVariance m = moments(n, x, axes);
   n.out(0, as_type((x - m.mean) / (sqrt_of(n, m.variance) + 1e-9), n.dtype(0)));
 }
 

@@ -33,7 +33,7 @@ struct AxisOrder {
 };
 
 /// An operand of a product that is patches, whatever moved their axes since they were extracted.
-struct PatchRows {
+struct PatchOperand {
   std::uint32_t x = kNone;
   ops::ExtractPatchesParams patches{};
   Shape rows{};                  ///< the shape of the patches
@@ -75,12 +75,12 @@ struct PatchRows {
 }
 
 /// Reads back from operand `v` of a product to the patches that it is.
-[[nodiscard]] inline bool find_patches(const Rewriter& r, std::uint32_t v, PatchRows& found) noexcept {
+[[nodiscard]] inline bool find_patches(const Rewriter& r, std::uint32_t v, PatchOperand& found) noexcept {
   found.rows = r.type(v).shape;
   for (std::size_t axis = 0; axis < found.rows.rank; ++axis) (void)found.of[axis].push(axis);
   for (int hops = 0; hops < 64; ++hops) {
     // Under any shape, patches whose elements keep their order are rows.
-    PatchRows direct = found;
+    PatchOperand direct = found;
     std::uint32_t node = r.producer(v);
     while (node != kNone &&
            (r.params<ops::Reshape>(node) || r.params<ops::StopGradient>(node) || r.params<ops::Cast>(node))) {
@@ -129,8 +129,9 @@ struct ConvolveForm {
 
 /// Writes the product `dot` over the axes that the patches have; false where that takes too many of them, or where a
 /// sum is longer than a patch: a block of rows would be as large as all patches.
-[[nodiscard]] inline bool convolve_form(const Rewriter& r, const PatchRows& patches, const ops::DotGeneralParams& dot,
-                                        std::uint32_t w, bool second, ConvolveForm& form) noexcept {
+[[nodiscard]] inline bool convolve_form(const Rewriter& r, const PatchOperand& patches,
+                                        const ops::DotGeneralParams& dot, std::uint32_t w, bool second,
+                                        ConvolveForm& form) noexcept {
   const auto& batch = second ? dot.batch_rhs : dot.batch_lhs;
   const auto& contract = second ? dot.contract_rhs : dot.contract_lhs;
   const auto& w_batch = second ? dot.batch_lhs : dot.batch_rhs;
@@ -205,7 +206,7 @@ struct ConvolveForm {
 }
 
 /// What the patches are of, cast as they were, before node `at`; their padding with it.
-[[nodiscard]] inline Result<ValueId> cast_ahead(Rewriter& r, std::uint32_t at, const PatchRows& patches,
+[[nodiscard]] inline Result<ValueId> cast_ahead(Rewriter& r, std::uint32_t at, const PatchOperand& patches,
                                                 ops::ConvolveParams& params) noexcept {
   ValueId x{patches.x};
   for (std::size_t i = patches.cast_count; i-- > 0;) {
@@ -251,7 +252,7 @@ struct ConvolveForm {
     const std::array<std::uint32_t, 2> operand{in[0], in[1]};
     const Shape result = r.type(r.graph().node_outputs(r.graph().nodes[node])[0]).shape;
     for (const bool second : {false, true}) {
-      detail::PatchRows patches;
+      detail::PatchOperand patches;
       detail::ConvolveForm form;
       const std::uint32_t other = operand[second ? 0 : 1];
       if (!detail::find_patches(r, operand[second ? 1 : 0], patches) ||

@@ -12,14 +12,14 @@ namespace zrt::inline ZRT_ABI::ir {
 namespace detail {
 
 /// A product taken apart: a number and the values that it multiplies.
-struct Factors {
+struct ProductFactors {
   double number = 1;
   std::array<std::uint32_t, 8> value{};
   std::uint32_t count = 0;
 };
 
 /// Takes the product `v` apart as far as products, and quotients by a number, go; `whole` stays in one piece.
-[[nodiscard]] inline bool factors(Pattern& p, std::uint32_t v, std::uint32_t whole, Factors& into,
+[[nodiscard]] inline bool factors(Pattern& p, std::uint32_t v, std::uint32_t whole, ProductFactors& into,
                                   int depth = 0) noexcept {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
@@ -49,7 +49,7 @@ struct Factors {
 /// `v` = number · x^power.
 [[nodiscard]] inline bool is_power(Pattern& p, std::uint32_t v, std::uint32_t x, double number,
                                    std::uint32_t power) noexcept {
-  Factors f;
+  ProductFactors f;
   if (!factors(p, v, x, f) || f.count != power || !is_near(f.number, number)) return false;
   for (std::uint32_t i = 0; i < power; ++i)
     if (f.value[i] != x) return false;
@@ -88,7 +88,7 @@ inline constexpr double kGeluCubic = 0.044715;
   };
   // The sum is a factor of u, and x one of its operands.
   const std::uint32_t at = p.mark();
-  Factors f;
+  ProductFactors f;
   if (!factors(p, u, kNone, f) || !is_near(f.number, kSqrtTwoOverPi)) return false;
   if (f.count == 1) {
     const std::uint32_t v = f.value[0];
@@ -110,7 +110,7 @@ inline constexpr double kGeluCubic = 0.044715;
       if (k == i) continue;
       p.back(at);
       x = f.value[k];
-      Factors again;
+      ProductFactors again;
       if (factors(p, u, x, again) && again.count == 2 && bracket(f.value[i], x)) return true;
     }
   }
@@ -120,7 +120,7 @@ inline constexpr double kGeluCubic = 0.044715;
 /// `v` = 0.5 · x · (1 + g(x)), in any order of the factors, with g what `inner` says of the value in brackets.
 template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t v, Inner&& inner) noexcept {
   const std::uint32_t at = p.mark();
-  Factors open;
+  ProductFactors open;
   if (!factors(p, v, kNone, open)) {
     p.back(at);
     return false;
@@ -133,7 +133,7 @@ template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t
       return p.is_splat(one, 1.0) && inner(g, x);
     });
     if (!found) continue;
-    Factors f;
+    ProductFactors f;
     if (factors(p, v, x, f) && is_near(f.number, 0.5) && f.count == 2 &&
         ((f.value[0] == x && f.value[1] == bracket) || (f.value[1] == x && f.value[0] == bracket)))
       return true;

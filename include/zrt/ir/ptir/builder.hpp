@@ -48,14 +48,14 @@ class Results {
 
  private:
   friend Builder;
-  Results(Builder& builder, RegionId region, ValueId id, bool tuple, Range types) noexcept
+  Results(Builder& builder, RegionId region, ValueId id, bool tuple, PoolRange types) noexcept
       : builder_(&builder), region_(region), id_(id), tuple_(tuple), types_(types), count_(types.count) {}
 
   Builder* builder_;
   RegionId region_;
   ValueId id_;
   bool tuple_;
-  Range types_;
+  PoolRange types_;
   std::size_t count_;
 };
 
@@ -396,7 +396,7 @@ class Builder {
     return {AttributeKind::booleans, 0, kept(program_.add(program_.words, words.span()))};
   }
   [[nodiscard]] Attribute strings(Span<const std::string_view> values) noexcept {
-    Vector<Range> texts(program_.allocator);
+    Vector<PoolRange> texts(program_.allocator);
     for (const std::string_view value : values) keep(texts.push_back(kept(program_.add_text(value))));
     return {AttributeKind::strings, 0, kept(program_.add(program_.texts, texts.span()))};
   }
@@ -475,9 +475,9 @@ class Builder {
   template <class T> void keep(const Result<T>& r) noexcept {
     if (!r) set(r.error());
   }
-  [[nodiscard]] Range kept(const Result<Range>& r) noexcept {
+  [[nodiscard]] PoolRange kept(const Result<PoolRange>& r) noexcept {
     keep(r);
-    return r ? *r : Range{};
+    return r ? *r : PoolRange{};
   }
   [[nodiscard]] std::uint32_t pool(const TensorType& type, Span<const std::byte> data) noexcept {
     const auto index = program_.add_literal(type, data);

@@ -111,7 +111,7 @@ inline constexpr auto kTypeRules = type_rules(Operations{});
   if (a.kind == none) return row.optional ? Result<void>{} : bad("is missing");
   if (a.kind != row.kind) return bad("holds another kind of value than expected");
   const auto texts_in = [&](const Attribute& list) {
-    for (const Range text : program.texts_of(list))
+    for (const PoolRange text : program.texts_of(list))
       if (program.text(text).size() != text.count) return false;
     return program.texts_of(list).size() == list.range.count;
   };

@@ -34,14 +34,14 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
 ///
 /// Errors: Errc::invalid_argument for a name or string that is not UTF-8; what no form can hold (an
 /// opcode or dtype outside the IR, a missing literal).
-[[nodiscard]] inline Result<Json> to_json(const Program& program) { return detail::JsonWriter(program).run(); }
+[[nodiscard]] inline Result<Json> to_json(const Program& program) { return detail::ProgramJsonWriter(program).run(); }
 
 /// Reads a program from JSON. What it means is `verify`'s business.
 ///
 /// Errors: Errc::unsupported_version for any spec_version but kSpecVersion; otherwise region and
 /// instruction, what was expected and what was found.
 [[nodiscard]] inline Result<Program> from_json(const Json& json, Allocator allocator = system_allocator()) {
-  return detail::JsonReader(allocator).run(json);
+  return detail::ProgramJsonReader(allocator).run(json);
 }
 
 /// Reads a program from the text of its JSON form, as parse_json_text and from_json do.

@@ -18,9 +18,9 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
 namespace detail {
 
 /// Reads a program from JSON.
-class JsonReader : protected JsonValues {
+class ProgramJsonReader : protected JsonValues {
  public:
-  explicit JsonReader(const Allocator& allocator) : JsonValues(allocator) {}
+  explicit ProgramJsonReader(const Allocator& allocator) : JsonValues(allocator) {}
 
   [[nodiscard]] Result<Program> run(const Json& json) {
     if (!program(json)) return std::unexpected<Error>(error_);
@@ -81,7 +81,7 @@ class JsonReader : protected JsonValues {
         }
         return expected(json, "one of the names of ", field.name);
       case string: {
-        Range range;
+        PoolRange range;
         if (!this->string(json, range)) return false;
         value = {kind, 0, range};
         return true;
@@ -101,7 +101,7 @@ class JsonReader : protected JsonValues {
                      [&](const Json& entry, std::int64_t& word) { return this->boolean(entry, word); });
       case strings: {
         if (!json.is_array()) return expected(json, "a list");
-        std::vector<Range> all;
+        std::vector<PoolRange> all;
         for (const Json& entry : json)
           if (!this->string(entry, all.emplace_back())) return false;
         const auto range = program_.add(program_.texts, all);

@@ -192,7 +192,7 @@ class JsonValues {
                                  " characters, at most ", Name::kCapacity, " expected");
   }
 
-  bool string(const Json& json, Range& range) {
+  bool string(const Json& json, PoolRange& range) {
     if (!json.is_string()) return expected(json, "a string");
     const auto added = program_.add_text(view(json));
     if (!keep(added)) return false;

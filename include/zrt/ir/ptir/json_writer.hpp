@@ -38,9 +38,9 @@ namespace detail {
 }
 
 /// Turns a program into JSON and keeps the first failure.
-class JsonWriter {
+class ProgramJsonWriter {
  public:
-  explicit JsonWriter(const Program& program) : program_(program) {}
+  explicit ProgramJsonWriter(const Program& program) : program_(program) {}
 
   [[nodiscard]] Result<Json> run() {
     Json regions = Json::array();
@@ -132,7 +132,7 @@ class JsonWriter {
         for (const std::int64_t word : program_.words_of(a)) list.push_back(word != 0);
         return list;
       case strings:
-        for (const Range range : program_.texts_of(a)) list.push_back(text(program_.text(range)));
+        for (const PoolRange range : program_.texts_of(a)) list.push_back(text(program_.text(range)));
         return list;
       case shape:
         for (const std::int64_t word : program_.words_of(a)) list.push_back(dim(Dim::from_code(word)));

@@ -13,7 +13,7 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
-struct Token {
+struct Lexeme {
   enum class Kind : std::uint8_t { end, identifier, number, string, symbol, bad };
   Kind kind = Kind::end;
   std::string_view text{};  ///< as written; of a string, what stands between the quotes
@@ -31,27 +31,27 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) noexcept : text_(text) { advance(); }
 
-  [[nodiscard]] const Token& token() const noexcept { return token_; }
+  [[nodiscard]] const Lexeme& token() const noexcept { return token_; }
 
   /// Moves to the next token; the end stays the end.
   void advance() noexcept {
     skip_space();
-    token_ = {Token::Kind::end, slice(text_, at_, 0), at_, line_, column()};
+    token_ = {Lexeme::Kind::end, slice(text_, at_, 0), at_, line_, column()};
     if (at_ == text_.size()) return;
     const std::size_t first = at_;
     const char c = text_[at_];
     if (detail::starts_identifier(c)) {
       while (at_ < text_.size() && detail::continues_identifier(text_[at_])) ++at_;
-      token_.kind = Token::Kind::identifier;
+      token_.kind = Lexeme::Kind::identifier;
     } else if (c == '-' || (c >= '0' && c <= '9')) {
       number();
-      token_.kind = Token::Kind::number;
+      token_.kind = Lexeme::Kind::number;
     } else if (c == '"') {
       string();
       return;
     } else {
       ++at_;
-      token_.kind = static_cast<unsigned char>(c) < 0x80 ? Token::Kind::symbol : Token::Kind::bad;
+      token_.kind = static_cast<unsigned char>(c) < 0x80 ? Lexeme::Kind::symbol : Lexeme::Kind::bad;
     }
     token_.text = slice(text_, first, at_ - first);
   }
@@ -92,11 +92,11 @@ class Lexer {
     while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n') at_ += text_[at_] == '\\' ? 2u : 1u;
     if (at_ >= text_.size() || text_[at_] != '"') {
       at_ = at_ < text_.size() ? at_ : text_.size();
-      token_.kind = Token::Kind::bad;
+      token_.kind = Lexeme::Kind::bad;
       token_.text = slice(text_, first - 1, at_ - (first - 1));
       return;
     }
-    token_.kind = Token::Kind::string;
+    token_.kind = Lexeme::Kind::string;
     token_.text = slice(text_, first, at_ - first);
     ++at_;
   }
@@ -105,7 +105,7 @@ class Lexer {
   std::size_t at_ = 0;
   std::uint32_t line_ = 1;
   std::size_t line_start_ = 0;
-  Token token_{};
+  Lexeme token_{};
 };
 
 /// Appends what the inside of a quoted string stands for: \" \\ \n \xNN and plain bytes. Tells whether

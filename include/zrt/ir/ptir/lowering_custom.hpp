@@ -44,7 +44,7 @@ namespace detail {
       return {};
     case strings:
       if (auto r = begin(Kind::texts, a.range.count); !r) return r;
-      for (const Range text : program.texts_of(a))
+      for (const PoolRange text : program.texts_of(a))
         if (auto r = writer.text(program.text(text)); !r) return r;
       return {};
     case none:

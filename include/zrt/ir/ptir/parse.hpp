@@ -22,7 +22,7 @@ class Parser : TextValues {
 
   [[nodiscard]] Result<Program> run() noexcept {
     if (!version()) return std::unexpected<Error>(error_);
-    while (now().kind != Token::Kind::end)
+    while (now().kind != Lexeme::Kind::end)
       if (!region()) return std::unexpected<Error>(error_);
     if (program_.regions.empty()) {
       (void)expected("region");
@@ -150,7 +150,7 @@ class Parser : TextValues {
     return false;
   }
   /// What the token that begins a map's value, or an item of its list, can only be.
-  [[nodiscard]] AttributeKind kind_of(const Token& token) const noexcept {
+  [[nodiscard]] AttributeKind kind_of(const Lexeme& token) const noexcept {
     using enum AttributeKind;
     if (token.kind == Kind::string) return string;
     if (token.kind == Kind::identifier) return token.text == "inf" ? real : boolean;
@@ -240,7 +240,7 @@ class Parser : TextValues {
   bool region() noexcept {
     RegionId id = 0;
     if (!word("region") || !need('@')) return false;
-    const Token at = now();
+    const Lexeme at = now();
     if (!integer(id, "a region number")) return false;
     if (id != program_.regions.size())
       return set(Error::of(Errc::invalid_file, "line ", at.line, ", column ", at.column, ": expected region @",
@@ -268,7 +268,7 @@ class Parser : TextValues {
   }
 
   Vector<Operand> operands_;
-  Vector<Range> texts_;
+  Vector<PoolRange> texts_;
   Vector<MapEntry> entries_;
 };
 

@@ -26,9 +26,9 @@ class TextValues {
         words_(allocator),
         data_(allocator) {}
 
-  using Kind = Token::Kind;
+  using Kind = Lexeme::Kind;
 
-  [[nodiscard]] const Token& now() const noexcept { return lexer_.token(); }
+  [[nodiscard]] const Lexeme& now() const noexcept { return lexer_.token(); }
 
   bool set(Error error) noexcept {
     error_ = error.at_offset(now().offset);
@@ -109,7 +109,7 @@ class TextValues {
   /// An optional name.
   bool optional_name(Name& name) noexcept {
     if (now().kind != Kind::identifier && now().kind != Kind::string) return true;
-    const Token at = now();
+    const Lexeme at = now();
     if (!identifier_or_quoted()) return false;
     name = Name(scratch_.view());
     if (name.fits()) return true;

@@ -158,7 +158,7 @@ class Printer {
       case booleans:
         return bracketed(words, [&](std::int64_t word) { *this << (word != 0 ? "true" : "false"); });
       case strings:
-        return bracketed(program_->texts_of(a), [&](Range text) { quoted(program_->text(text)); });
+        return bracketed(program_->texts_of(a), [&](PoolRange text) { quoted(program_->text(text)); });
       case shape:
         return bracketed(words, [&](std::int64_t word) { dim(Dim::from_code(word)); });
       case literal:

@@ -34,7 +34,7 @@ using ValueId = std::uint32_t;
 using RegionId = std::uint32_t;
 
 /// `count` entries of a pool, from `first` on.
-struct Range {
+struct PoolRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
@@ -70,7 +70,7 @@ struct Attribute {
   /// integer, bit pattern of a real, 0 or 1, DType number, index of a choice, literal or region
   std::uint64_t bits = 0;
   /// string: chars; integers, reals, booleans, shape: words; strings: texts; map: entries
-  Range range{};
+  PoolRange range{};
 
   [[nodiscard]] static constexpr Attribute integer(std::int64_t value) noexcept {
     return {AttributeKind::integer, static_cast<std::uint64_t>(value), {}};
@@ -105,7 +105,7 @@ struct Attribute {
 
 /// One named value of a map.
 struct MapEntry {
-  Range key{};  ///< chars
+  PoolRange key{};  ///< chars
   Attribute value{};
 };
 
@@ -114,16 +114,16 @@ struct MapEntry {
 /// A tuple's elements are tensors: an operand selects an element by one index, and ops take tensors.
 struct ValueType {
   bool tuple = false;
-  Range elements{};  ///< types; exactly one unless `tuple`
+  PoolRange elements{};  ///< types; exactly one unless `tuple`
 };
 
 /// One op applied, which defines the value `id`.
 struct Instruction {
   ValueId id = 0;
   Opcode opcode{};
-  Name name{};         ///< of the value; may be empty
-  Range operands{};    ///< operands
-  Range attributes{};  ///< attributes: one for each field of the op, in the table's order
+  Name name{};             ///< of the value; may be empty
+  PoolRange operands{};    ///< operands
+  PoolRange attributes{};  ///< attributes: one for each field of the op, in the table's order
   ValueType output{};
 };
 
@@ -179,7 +179,7 @@ struct Program {
   Vector<Operand> operands;
   Vector<Attribute> attributes;
   Vector<std::int64_t> words;  ///< integers, bits of reals, booleans, Dim codes
-  Vector<Range> texts;         ///< strings of lists, in chars
+  Vector<PoolRange> texts;     ///< strings of lists, in chars
   Vector<MapEntry> entries;
   Vector<char> chars;
 
@@ -194,9 +194,9 @@ struct Program {
   }
   /// The numbers of a list attribute (reals as bits, extents as Dim codes).
   [[nodiscard]] Span<const std::int64_t> words_of(const Attribute& a) const noexcept { return part(words, a.range); }
-  [[nodiscard]] Span<const Range> texts_of(const Attribute& a) const noexcept { return part(texts, a.range); }
+  [[nodiscard]] Span<const PoolRange> texts_of(const Attribute& a) const noexcept { return part(texts, a.range); }
   [[nodiscard]] Span<const MapEntry> entries_of(const Attribute& a) const noexcept { return part(entries, a.range); }
-  [[nodiscard]] std::string_view text(Range range) const noexcept {
+  [[nodiscard]] std::string_view text(PoolRange range) const noexcept {
     const auto found = part(chars, range);
     return {found.data(), found.size()};
   }
@@ -239,13 +239,13 @@ struct Program {
 
   /// Copies `values` to the end of a pool of this program.
   template <class T>
-  [[nodiscard]] Result<Range> add(Vector<T>& pool, std::type_identity_t<Span<const T>> values) noexcept {
+  [[nodiscard]] Result<PoolRange> add(Vector<T>& pool, std::type_identity_t<Span<const T>> values) noexcept {
     const auto first = next(pool, values.size());
     if (!first) return pass(first);
     if (auto r = pool.append(values); !r) return pass(r);
-    return Range{*first, static_cast<std::uint32_t>(values.size())};
+    return PoolRange{*first, static_cast<std::uint32_t>(values.size())};
   }
-  [[nodiscard]] Result<Range> add_text(std::string_view value) noexcept {
+  [[nodiscard]] Result<PoolRange> add_text(std::string_view value) noexcept {
     return add(chars, Span<const char>(value.data(), value.size()));
   }
   /// Copies a constant to the pool; gives its index. Whether size and type agree is `verify`'s.
@@ -292,7 +292,7 @@ struct Program {
   [[nodiscard]] bool operator==(const Program& other) const noexcept;
 
  private:
-  template <class T> static Span<const T> part(const Vector<T>& pool, Range range) noexcept {
+  template <class T> static Span<const T> part(const Vector<T>& pool, PoolRange range) noexcept {
     if (range.first > pool.size() || range.count > pool.size() - range.first) return {};
     return {pool.data() + range.first, range.count};
   }
@@ -359,7 +359,7 @@ struct SameProgram {
       case booleans:
         return all(a.words_of(x), b.words_of(y), equal);
       case strings:
-        return all(a.texts_of(x), b.texts_of(y), [&](Range p, Range q) { return a.text(p) == b.text(q); });
+        return all(a.texts_of(x), b.texts_of(y), [&](PoolRange p, PoolRange q) { return a.text(p) == b.text(q); });
       case shape:
         return all(a.words_of(x), b.words_of(y),
                    [&](std::int64_t p, std::int64_t q) { return dims(Dim::from_code(p), Dim::from_code(q)); });

@@ -17,18 +17,18 @@ namespace zrt::inline ZRT_ABI::model::hub {
 namespace detail {
 
 /// Texts of the tokens that tokenizer_config.json gives a part of their own.
-[[nodiscard]] inline std::set<std::string, std::less<>> named_tokens(const Json& config) {
+[[nodiscard]] inline std::set<std::string, std::less<>> named_tokens(const HubJson& config) {
   std::set<std::string, std::less<>> named;
-  const auto add = [&](const Json& token) {
+  const auto add = [&](const HubJson& token) {
     const std::string_view text = token.is_object() ? text_of(find(&token, "content")) : text_of(&token);
     if (!text.empty()) named.emplace(text);
   };
   for (const std::string_view key :
        {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
-    if (const Json* token = find(&config, key)) add(*token);
+    if (const HubJson* token = find(&config, key)) add(*token);
   for (const std::string_view key : {"additional_special_tokens", "extra_special_tokens"})
-    if (const Json* tokens = find(&config, key); tokens != nullptr && tokens->is_structured())
-      for (const Json& token : *tokens) add(token);
+    if (const HubJson* tokens = find(&config, key); tokens != nullptr && tokens->is_structured())
+      for (const HubJson& token : *tokens) add(token);
   return named;
 }
 
@@ -52,15 +52,15 @@ namespace detail {
 /// Adds BPE over characters with bytes to fall back on: the tokens of its vocabulary, and those that were added behind.
 [[nodiscard]] inline Result<void> add_characters(const TokenizerFiles& files, Keys& out) {
   constexpr float kScore = -1000.0f;
-  const Json* model = find(&files.tokenizer, "model");
+  const HubJson* model = find(&files.tokenizer, "model");
   if (auto r = expect_bpe(model); !r) return r;
   if (!is_true(find(model, "byte_fallback")))
     return fail(Errc::unsupported_tokenizer, "tokenizer.json: expected BPE over characters, with byte_fallback");
   const auto named = named_tokens(files.config);
   std::vector<std::pair<std::uint32_t, std::string_view>> added;
   const auto base = static_cast<std::uint32_t>(find(model, "vocab")->size());
-  if (const Json* tokens = find(&files.tokenizer, "added_tokens"); tokens != nullptr && tokens->is_array())
-    for (const Json& token : *tokens)
+  if (const HubJson* tokens = find(&files.tokenizer, "added_tokens"); tokens != nullptr && tokens->is_array())
+    for (const HubJson& token : *tokens)
       if (std::uint32_t id = 0; is_count(find(&token, "id"), id) && id >= base)
         added.emplace_back(id, text_of(find(&token, "content")));
   TokenTable table(base + static_cast<std::uint32_t>(added.size()));

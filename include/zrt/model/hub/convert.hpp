@@ -79,7 +79,7 @@ class Converter {
     Converter made(path, options);
     auto config = made.folder_.json("config.json");
     if (!config) return pass(config);
-    made.config_ = std::make_unique<Json>(std::move(*config));
+    made.config_ = std::make_unique<HubJson>(std::move(*config));
     if (auto r = made.find_family(); !r) return pass(r);
     auto tensors = FolderTensors::open(made.folder_);
     if (!tensors) return pass(tensors);
@@ -88,7 +88,7 @@ class Converter {
     return made;
   }
 
-  [[nodiscard]] const Family& family() const noexcept { return *family_; }
+  [[nodiscard]] const HubFamily& family() const noexcept { return *family_; }
   [[nodiscard]] const FileType& type() const noexcept { return *type_; }
   [[nodiscard]] const std::vector<MadeTensor>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const Keys& keys() const noexcept { return *keys_; }
@@ -137,8 +137,8 @@ class Converter {
   Converter(const std::string& path, const ConvertOptions& options) : folder_(path), options_(options) {}
 
   [[nodiscard]] Result<void> find_family() {
-    const Json* names = hub::find(config_.get(), "architectures");
-    const Json* first = names != nullptr && names->is_array() && !names->empty() ? &(*names)[0] : nullptr;
+    const HubJson* names = hub::find(config_.get(), "architectures");
+    const HubJson* first = names != nullptr && names->is_array() && !names->empty() ? &(*names)[0] : nullptr;
     const std::string_view name = text_of(first);
     if (name.empty()) return fail(Errc::missing_metadata, "config.json names no architecture in 'architectures'");
     Settings settings(*config_);
@@ -146,7 +146,7 @@ class Converter {
     if (family_ == nullptr)
       return fail(Errc::unknown_architecture, "config.json: architecture '", detail::Quoted(name).view(),
                   "' is none whose folders are read; docs/model-files.md lists them");
-    if (const Json* blocks = hub::find(config_.get(), "quantization_config");
+    if (const HubJson* blocks = hub::find(config_.get(), "quantization_config");
         blocks != nullptr && !(family_->takes_mxfp4 && text_of(hub::find(blocks, "quant_method")) == "mxfp4"))
       return fail(Errc::unsupported_weight_type, "config.json has a quantization_config",
                   ", expected weights of f32, f16 or bf16");
@@ -334,10 +334,10 @@ class Converter {
 
   Folder folder_;
   ConvertOptions options_;
-  std::unique_ptr<Json> config_;
+  std::unique_ptr<HubJson> config_;
   std::unique_ptr<FolderTensors> files_;
   std::unique_ptr<Keys> keys_;
-  const Family* family_ = nullptr;
+  const HubFamily* family_ = nullptr;
   const FileType* type_ = nullptr;
   std::vector<MadeTensor> tensors_;
   std::map<std::string, std::size_t> places_;

@@ -92,10 +92,10 @@ template <std::size_t A, std::size_t B>
 
 /// How many pairs of a head turn by each part of a position: time, height, width and a spare one.
 inline void add_rope_sections(Settings& in, Keys& out) {
-  const Json* said = hub::find(in.find({"rope_parameters", "rope_scaling"}), "mrope_section");
+  const HubJson* said = hub::find(in.find({"rope_parameters", "rope_scaling"}), "mrope_section");
   if (said == nullptr || !said->is_array()) return;
   std::vector<std::int32_t> sections;
-  for (const Json& section : *said)
+  for (const HubJson& section : *said)
     if (std::uint32_t pairs = 0; is_count(&section, pairs) && pairs < 1u << 16)
       sections.push_back(static_cast<std::int32_t>(pairs));
   if (sections.size() != said->size() || sections.size() > 4)
@@ -216,8 +216,8 @@ inline void add_llama3_factors(Settings& in, Keys&, std::vector<MadeTensor>& ten
 /// Which layers have a window, from `layer_types`, as the lists of files say.
 [[nodiscard]] inline std::vector<bool> windowed_layers(Settings& in) {
   std::vector<bool> windowed;
-  if (const Json* types = in.find({"layer_types"}); types != nullptr && types->is_array())
-    for (const Json& type : *types) windowed.push_back(text_of(&type) == "sliding_attention");
+  if (const HubJson* types = in.find({"layer_types"}); types != nullptr && types->is_array())
+    for (const HubJson& type : *types) windowed.push_back(text_of(&type) == "sliding_attention");
   return windowed;
 }
 

@@ -21,9 +21,9 @@ inline constexpr auto kEncoderTensors = std::to_array<TensorRule>({{"embeddings.
 
 /// Labels of classes by their numbers.
 inline void add_labels(Settings& in, Keys& out) {
-  const Json* labels = in.find({"id2label"});
+  const HubJson* labels = in.find({"id2label"});
   if (labels == nullptr || !labels->is_object() || labels->empty()) return;
-  const Json* first = hub::find(labels, "0");
+  const HubJson* first = hub::find(labels, "0");
   if (labels->size() == 2 && text_of(first) == "LABEL_0") return;
   std::map<std::uint32_t, std::string> by_number;
   for (const auto& [key, label] : labels->items()) {

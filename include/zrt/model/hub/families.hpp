@@ -51,7 +51,7 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 /// The families whose folders are read: one line per family.
 // clang-format off
-inline constexpr auto kFamilies = std::to_array<const Family*>({
+inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &LlamaFolder::family,
     &Mistral3Folder::family,
     &Qwen2Folder::family,
@@ -103,8 +103,8 @@ inline constexpr auto kFamilies = std::to_array<const Family*>({
 // clang-format on
 
 /// Returns the family whose folders say `architecture` in config.json and have such settings, or null.
-[[nodiscard]] inline const Family* find_family(std::string_view architecture, Settings& settings) {
-  for (const Family* family : kFamilies)
+[[nodiscard]] inline const HubFamily* find_family(std::string_view architecture, Settings& settings) {
+  for (const HubFamily* family : kFamilies)
     for (const std::string_view name : family->architectures)
       if (name == architecture && (family->suits == nullptr || family->suits(settings))) return family;
   return nullptr;

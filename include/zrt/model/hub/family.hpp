@@ -23,7 +23,7 @@ enum class VocabularyFiles : std::uint8_t {
 };
 
 /// A family of models: its names on both sides, its tensors, its keys.
-struct Family {
+struct HubFamily {
   std::string_view name;                       ///< general.architecture
   Span<const std::string_view> architectures;  ///< what config.json says in `architectures`
   Span<const TensorRule> tensors{};            ///< searched before kDecoderTensors

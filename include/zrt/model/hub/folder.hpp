@@ -37,7 +37,7 @@ class Folder {
     return std::string(reinterpret_cast<const char*>(file->span().data()), file->span().size());
   }
   /// Errors: those of FileMapping and parse_json, with the file's name.
-  [[nodiscard]] Result<Json> any_json(std::string_view name) const {
+  [[nodiscard]] Result<HubJson> any_json(std::string_view name) const {
     const auto file = open(name);
     if (!file) return pass(file);
     auto read = parse_json({reinterpret_cast<const char*>(file->span().data()), file->span().size()});
@@ -45,15 +45,15 @@ class Folder {
     return read;
   }
   /// Reads an object. Errors: those of any_json; Errc::invalid_file.
-  [[nodiscard]] Result<Json> json(std::string_view name) const {
+  [[nodiscard]] Result<HubJson> json(std::string_view name) const {
     auto read = any_json(name);
     if (!read) return read;
     if (!read->is_object()) return fail(Errc::invalid_file, name, " holds ", read->type_name(), ", expected an object");
     return read;
   }
   /// Reads an object, or nothing where the file is absent.
-  [[nodiscard]] Result<Json> json_if(std::string_view name) const {
-    if (!has(name)) return Json(nullptr);
+  [[nodiscard]] Result<HubJson> json_if(std::string_view name) const {
+    if (!has(name)) return HubJson(nullptr);
     return json(name);
   }
 
@@ -79,12 +79,12 @@ class FolderTensors {
     std::set<std::string> files;
     const auto index = folder.json_if("model.safetensors.index.json");
     if (!index) return pass(index);
-    const Json* map = find(&*index, "weight_map");
+    const HubJson* map = find(&*index, "weight_map");
     if (!index->is_null() && (map == nullptr || !map->is_object()))
       return fail(Errc::invalid_file, "model.safetensors.index.json has no object 'weight_map'");
     if (map == nullptr) files.emplace("model.safetensors");
     if (map != nullptr)
-      for (const Json& file : *map) files.emplace(text_of(&file));
+      for (const HubJson& file : *map) files.emplace(text_of(&file));
     for (const std::string& file : files)
       if (auto r = made.add(folder, file); !r) return pass(r);
     if (map != nullptr)

@@ -34,7 +34,7 @@ class MadeTensor {
   /// What rows are multiplied with, one behind the other.
   [[nodiscard]] std::vector<RowScale>& scales() noexcept { return scales_; }
   /// Whether it is blocks of MXFP4, which are read as such.
-  [[nodiscard]] bool is_packed() const noexcept { return change_.values == Values::mxfp4; }
+  [[nodiscard]] bool is_packed() const noexcept { return change_.values == ValueChange::mxfp4; }
   /// The first runs fastest.
   [[nodiscard]] const std::vector<std::uint64_t>& dims() const noexcept { return dims_; }
   [[nodiscard]] std::uint64_t columns() const noexcept { return dims_.empty() ? 1 : dims_[0]; }
@@ -251,8 +251,8 @@ class MadeTensor {
   }
 
   [[nodiscard]] float changed(float x, DType type) const noexcept {
-    if (change_.values == Values::plus_one) return as_held(x + 1.0f, type);
-    if (change_.values == Values::minus_exponential)
+    if (change_.values == ValueChange::plus_one) return as_held(x + 1.0f, type);
+    if (change_.values == ValueChange::minus_exponential)
       return as_held(-static_cast<float>(math::exp64(static_cast<double>(x))), type);
     return x;
   }

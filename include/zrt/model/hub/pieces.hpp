@@ -14,15 +14,15 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 namespace detail {
 
-struct Piece {
+struct VocabularyPiece {
   std::string text;
   float score = 0.0f;
   TokenKind kind = TokenKind::normal;
 };
 
 /// Reads a message SentencePiece of sentencepiece_model.proto.
-[[nodiscard]] inline Result<Piece> read_piece(std::string_view message) {
-  Piece piece;
+[[nodiscard]] inline Result<VocabularyPiece> read_piece(std::string_view message) {
+  VocabularyPiece piece;
   ir::onnx::WireReader reader(message);
   while (!reader.at_end()) {
     const auto field = reader.next();
@@ -40,8 +40,8 @@ struct Piece {
 }
 
 /// Reads the pieces of a message ModelProto of sentencepiece_model.proto.
-[[nodiscard]] inline Result<std::vector<Piece>> read_pieces(std::string_view message) {
-  std::vector<Piece> pieces;
+[[nodiscard]] inline Result<std::vector<VocabularyPiece>> read_pieces(std::string_view message) {
+  std::vector<VocabularyPiece> pieces;
   ir::onnx::WireReader reader(message);
   while (!reader.at_end()) {
     const auto field = reader.next();
@@ -58,7 +58,7 @@ struct Piece {
 }
 
 /// Reads the pieces of a folder's file. Errors: those of Folder and read_pieces, with the file's name.
-[[nodiscard]] inline Result<std::vector<Piece>> read_piece_file(const Folder& folder, std::string_view name) {
+[[nodiscard]] inline Result<std::vector<VocabularyPiece>> read_piece_file(const Folder& folder, std::string_view name) {
   const auto file = folder.open(name);
   if (!file) return pass(file);
   auto pieces = read_pieces({reinterpret_cast<const char*>(file->span().data()), file->span().size()});
@@ -67,9 +67,9 @@ struct Piece {
 }
 
 /// Sets as many pieces as the table has room for.
-inline void set_pieces(const std::vector<Piece>& pieces, TokenTable& table) {
+inline void set_pieces(const std::vector<VocabularyPiece>& pieces, TokenTable& table) {
   for (std::uint32_t id = 0; id < pieces.size() && id < table.size(); ++id) {
-    const Piece& piece = pieces[id];
+    const VocabularyPiece& piece = pieces[id];
     table.set(id, piece.text, piece.kind == TokenKind::user_defined ? TokenKind::normal : piece.kind, piece.score);
   }
 }

@@ -20,7 +20,7 @@ namespace zrt::inline ZRT_ABI::model::hub {
   if (!folder.has("modules.json")) return {};
   const auto modules = folder.any_json("modules.json");
   if (!modules) return pass(modules);
-  for (const Json& part : *modules) {
+  for (const HubJson& part : *modules) {
     if (!text_of(find(&part, "type")).ends_with("Pooling")) continue;
     const std::string name = std::string(text_of(find(&part, "path"))) + "/config.json";
     if (name.find("..") != name.npos || name.starts_with('/'))

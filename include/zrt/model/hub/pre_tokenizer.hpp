@@ -71,11 +71,12 @@ inline constexpr auto kKnownPreTokenizers = std::to_array<KnownPreTokenizer>({
 #undef ZRT_LOWER
 
 /// Writes what a pre-tokenizer of tokenizer.json does, a line for each step.
-inline void write_steps(const Json& step, std::string& out) {
+inline void write_steps(const HubJson& step, std::string& out) {
   const std::string_view type = text_of(find(&step, "type"));
   const auto set = [&](std::string_view name) { return is_true(find(&step, name)); };
-  if (const Json* steps = find(&step, "pretokenizers"); type == "Sequence" && steps != nullptr && steps->is_array()) {
-    for (const Json& part : *steps) write_steps(part, out);
+  if (const HubJson* steps = find(&step, "pretokenizers");
+      type == "Sequence" && steps != nullptr && steps->is_array()) {
+    for (const HubJson& part : *steps) write_steps(part, out);
     return;
   }
   if (type == "Split" && text_of(find(&step, "behavior")) == "Isolated" && !set("invert") &&
@@ -86,10 +87,10 @@ inline void write_steps(const Json& step, std::string& out) {
   } else if (type == "Punctuation" && text_of(find(&step, "behavior")) == "Contiguous") {
     out += "punctuation";
   } else if (type == "ByteLevel" && !set("add_prefix_space")) {
-    const Json* words = find(&step, "use_regex");
+    const HubJson* words = find(&step, "use_regex");
     out += words == nullptr || is_true(words) ? "bytes and words" : "bytes";
   } else {
-    out.append("other ").append(step.dump(-1, ' ', false, Json::error_handler_t::replace));
+    out.append("other ").append(step.dump(-1, ' ', false, HubJson::error_handler_t::replace));
   }
   out += '\n';
 }
@@ -100,13 +101,13 @@ inline void write_steps(const Json& step, std::string& out) {
 /// for falcon3, qwen2 for hunyuan.
 ///
 /// Errors: Errc::unsupported_tokenizer, with the steps, for one that no name does.
-[[nodiscard]] inline Result<std::string> pre_tokenizer_name(const Json& tokenizer, const Json& config) {
+[[nodiscard]] inline Result<std::string> pre_tokenizer_name(const HubJson& tokenizer, const HubJson& config) {
   std::string steps;
-  if (const Json* step = find(&tokenizer, "pre_tokenizer")) detail::write_steps(*step, steps);
+  if (const HubJson* step = find(&tokenizer, "pre_tokenizer")) detail::write_steps(*step, steps);
   if (text_of(find(find(&tokenizer, "post_processor"), "type")) == "RobertaProcessing" && steps == "bytes and words\n")
     return std::string("roberta-bpe");
   const bool whole = is_true(find(find(&tokenizer, "model"), "ignore_merges"));
-  const Json* clean = find(&config, "clean_up_tokenization_spaces");
+  const HubJson* clean = find(&config, "clean_up_tokenization_spaces");
   for (const detail::KnownPreTokenizer& known : detail::kKnownPreTokenizers)
     if (known.steps == steps && suits(known.whole, whole) && suits(known.clean, clean == nullptr || is_true(clean)))
       return std::string(known.name);

@@ -94,7 +94,7 @@ class Safetensors {
   [[nodiscard]] const std::vector<SafeTensor>& tensors() const noexcept { return tensors_; }
 
  private:
-  [[nodiscard]] Result<void> list(const Json& header, Span<const std::byte> data) {
+  [[nodiscard]] Result<void> list(const HubJson& header, Span<const std::byte> data) {
     if (!header.is_object())
       return fail(Errc::invalid_file, "the header is ", header.type_name(), ", expected an object of tensors");
     for (const auto& [name, entry] : header.items())
@@ -111,7 +111,7 @@ class Safetensors {
     return fail(Errc::invalid_file, "tensor '", detail::Quoted(name).view(), "': ", what...);
   }
 
-  [[nodiscard]] Result<void> add(const std::string& name, const Json& entry, Span<const std::byte> data) {
+  [[nodiscard]] Result<void> add(const std::string& name, const HubJson& entry, Span<const std::byte> data) {
     SafeTensor tensor;
     tensor.name = name;
     const std::string_view type = text_of(find(&entry, "dtype"));
@@ -128,13 +128,13 @@ class Safetensors {
     return {};
   }
 
-  [[nodiscard]] static Result<void> read_extents(const Json* shape, SafeTensor& tensor) {
+  [[nodiscard]] static Result<void> read_extents(const HubJson* shape, SafeTensor& tensor) {
     if (shape == nullptr || !shape->is_array()) return bad(tensor.name, "shape is no list of extents");
     if (shape->size() > kMaxRank)
       return fail(Errc::unsupported_tensor_rank, "tensor '", detail::Quoted(tensor.name).view(), "' has ",
                   shape->size(), " axes, at most ", kMaxRank, " expected");
     CheckedSize elems(1);
-    for (const Json& extent : *shape) {
+    for (const HubJson& extent : *shape) {
       if (!extent.is_number_unsigned()) return bad(tensor.name, "shape holds what is no extent");
       tensor.extents.push_back(extent.get<std::uint64_t>());
       elems *= CheckedSize(tensor.extents.back());
@@ -145,7 +145,7 @@ class Safetensors {
     return {};
   }
 
-  [[nodiscard]] static Result<void> place(const Json* offsets, std::uint64_t bytes, Span<const std::byte> data,
+  [[nodiscard]] static Result<void> place(const HubJson* offsets, std::uint64_t bytes, Span<const std::byte> data,
                                           SafeTensor& tensor) {
     if (offsets == nullptr || !offsets->is_array() || offsets->size() != 2 || !(*offsets)[0].is_number_unsigned() ||
         !(*offsets)[1].is_number_unsigned())

@@ -24,17 +24,17 @@ using Aliases = std::initializer_list<std::string_view>;
 class Settings {
  public:
   /// Refers to `config`, an object.
-  explicit Settings(const Json& config) : config_(config), text_(hub::find(&config, "text_config")) {}
+  explicit Settings(const HubJson& config) : config_(config), text_(hub::find(&config, "text_config")) {}
 
   [[nodiscard]] Result<void> result() const {
     if (ok_) return {};
     return std::unexpected<Error>(error_);
   }
 
-  [[nodiscard]] const Json* find(Aliases names) const {
+  [[nodiscard]] const HubJson* find(Aliases names) const {
     for (const std::string_view name : names)
-      for (const Json* object : {text_, &config_})
-        if (const Json* value = hub::find(object, name)) return value;
+      for (const HubJson* object : {text_, &config_})
+        if (const HubJson* value = hub::find(object, name)) return value;
     return nullptr;
   }
   [[nodiscard]] bool has(Aliases names) const { return find(names) != nullptr; }
@@ -44,7 +44,7 @@ class Settings {
     return value ? *value : missing<std::uint32_t>(names);
   }
   [[nodiscard]] std::optional<std::uint32_t> count_if(Aliases names) {
-    const Json* value = find(names);
+    const HubJson* value = find(names);
     std::uint32_t number = 0;
     if (value == nullptr) return {};
     if (!is_count(value, number)) unexpected(names, *value, "a number from 0 to 2^32 - 1");
@@ -55,7 +55,7 @@ class Settings {
     return value ? *value : missing<float>(names);
   }
   [[nodiscard]] std::optional<float> number_if(Aliases names) {
-    const Json* value = find(names);
+    const HubJson* value = find(names);
     if (value == nullptr) return {};
     if (value->is_number()) return static_cast<float>(value->get<double>());
     unexpected(names, *value, "a number");
@@ -76,13 +76,13 @@ class Settings {
     refuse(Errc::missing_metadata, "expected a value of '", first(names), "', found none");
     return T{};
   }
-  void unexpected(Aliases names, const Json& value, std::string_view expected) {
+  void unexpected(Aliases names, const HubJson& value, std::string_view expected) {
     const std::string text = value.is_structured() ? value.type_name() : value.dump(-1, ' ', true);
     refuse(Errc::invalid_metadata, "'", first(names), "' is ", detail::Quoted(text).view(), ", expected ", expected);
   }
 
-  const Json& config_;
-  const Json* text_;
+  const HubJson& config_;
+  const HubJson* text_;
   bool ok_ = true;
   Error error_{};
 };
@@ -93,7 +93,7 @@ class RopeSettings {
  public:
   explicit RopeSettings(Settings& settings)
       : settings_(settings), all_(settings.find({"rope_parameters", "rope_scaling"})) {
-    const Json* full = hub::find(all_, "full_attention");
+    const HubJson* full = hub::find(all_, "full_attention");
     by_kind_ = full != nullptr || hub::find(all_, "sliding_attention") != nullptr;
     full_ = full != nullptr ? full : all_;
   }
@@ -103,7 +103,7 @@ class RopeSettings {
     const std::string_view type = text_of(hub::find(full_, "rope_type"));
     return type.empty() ? text_of(hub::find(full_, "type")) : type;
   }
-  [[nodiscard]] const Json* find(std::string_view name) const { return hub::find(full_, name); }
+  [[nodiscard]] const HubJson* find(std::string_view name) const { return hub::find(full_, name); }
   [[nodiscard]] std::optional<double> number_if(std::string_view name) const { return as_number(find(name)); }
   /// Of all layers, where those of each kind have objects of their own.
   [[nodiscard]] std::optional<double> number_of_all(std::string_view name) const {
@@ -137,14 +137,14 @@ class RopeSettings {
   }
 
  private:
-  [[nodiscard]] static std::optional<double> as_number(const Json* value) {
+  [[nodiscard]] static std::optional<double> as_number(const HubJson* value) {
     if (value == nullptr || !value->is_number()) return {};
     return value->get<double>();
   }
 
   Settings& settings_;
-  const Json* all_;
-  const Json* full_ = nullptr;
+  const HubJson* all_;
+  const HubJson* full_ = nullptr;
   bool by_kind_ = false;  // of layers
 };
 

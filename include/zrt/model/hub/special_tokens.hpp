@@ -50,24 +50,24 @@ class SpecialTokenReader {
   }
 
  private:
-  [[nodiscard]] const Json* named(std::string_view name) const { return find(&config_, name); }
+  [[nodiscard]] const HubJson* named(std::string_view name) const { return find(&config_, name); }
   [[nodiscard]] bool is(std::string_view name, std::string_view text) const { return text_of(named(name)) == text; }
-  void set_name(std::string_view name, const Json& token) {
+  void set_name(std::string_view name, const HubJson& token) {
     if (config_.is_object()) config_[std::string(name)] = token;
   }
   void name_after(std::string_view name, std::string_view other) {
-    if (named(name) == nullptr && named(other) != nullptr) set_name(name, Json(*named(other)));
+    if (named(name) == nullptr && named(other) != nullptr) set_name(name, HubJson(*named(other)));
   }
   void adds(std::string_view kind, bool value) { adds_["tokenizer.ggml.add_" + std::string(kind) + "_token"] = value; }
 
   void read_processors() {
-    const Json* processor = find(&files_.tokenizer, "post_processor");
+    const HubJson* processor = find(&files_.tokenizer, "post_processor");
     if (processor == nullptr) return;
-    const Json* list = find(processor, "processors");
+    const HubJson* list = find(processor, "processors");
     if (list == nullptr || !list->is_array()) return read_processor(*processor);
-    for (const Json& part : *list) read_processor(part);
+    for (const HubJson& part : *list) read_processor(part);
   }
-  void read_processor(const Json& processor) {
+  void read_processor(const HubJson& processor) {
     const std::string_view type = text_of(find(&processor, "type"));
     if (type == "RobertaProcessing") {
       for (const std::string_view kind : {"bos", "eos", "sep"}) adds(kind, true);
@@ -77,18 +77,18 @@ class SpecialTokenReader {
     if (type == "TemplateProcessing") read_template(find(&processor, "single"), find(&processor, "pair"));
   }
   /// A pair of a text and an id.
-  void name_first(std::string_view name, const Json* pair) {
+  void name_first(std::string_view name, const HubJson* pair) {
     if (named(name) == nullptr && pair != nullptr && pair->is_array() && !pair->empty()) set_name(name, (*pair)[0]);
   }
 
-  [[nodiscard]] static std::string_view special(const Json& entry) {
+  [[nodiscard]] static std::string_view special(const HubJson& entry) {
     return text_of(find(find(&entry, "SpecialToken"), "id"));
   }
-  [[nodiscard]] static std::string_view sequence(const Json& entry) {
+  [[nodiscard]] static std::string_view sequence(const HubJson& entry) {
     return text_of(find(find(&entry, "Sequence"), "id"));
   }
 
-  void read_template(const Json* single, const Json* pair) {
+  void read_template(const HubJson* single, const HubJson* pair) {
     std::string_view first;
     std::string_view last;
     if (single != nullptr && single->is_array() && single->size() > 1) {
@@ -110,13 +110,13 @@ class SpecialTokenReader {
   void read_last(std::string_view last) {
     if (config_.is_object() && !is("eos_token", last)) {
       const std::string_view other = named("eot_token") == nullptr ? "eot_token" : "eom_token";
-      if (named("eos_token") != nullptr) set_name(other, Json(*named("eos_token")));
+      if (named("eos_token") != nullptr) set_name(other, HubJson(*named("eos_token")));
       set_name("eos_token", std::string(last));
     }
     adds("eos", true);
   }
   /// Between the first text and the second, without what stands around them.
-  void read_pair(const Json& pair, std::string_view first, std::string_view last) {
+  void read_pair(const HubJson& pair, std::string_view first, std::string_view last) {
     std::size_t begin = !first.empty() && special(pair[0]) == first ? 1 : 0;
     std::size_t end = pair.size() - (!last.empty() && special(pair.back()) == last ? 1 : 0);
     if (begin + 2 >= end || sequence(pair[begin]) != "A" || sequence(pair[end - 1]) != "B") return;
@@ -128,14 +128,14 @@ class SpecialTokenReader {
     }
     adds("sep", separates);
     if (separates && named("sep_token") == nullptr && named("eos_token") != nullptr)
-      set_name("sep_token", Json(*named("eos_token")));
+      set_name("sep_token", HubJson(*named("eos_token")));
   }
 
-  void read_normalizer(const Json* normalizer) {
+  void read_normalizer(const HubJson* normalizer) {
     if (normalizer == nullptr) return;
     const std::string_view type = text_of(find(normalizer, "type"));
     const auto flag = [&](std::string_view key, std::string_view name) {
-      if (const Json* value = find(normalizer, name); value != nullptr && value->is_boolean())
+      if (const HubJson* value = find(normalizer, name); value != nullptr && value->is_boolean())
         out_.set(key, value->get<bool>());
     };
     if (type == "Lowercase") out_.set(kLowercase, true);
@@ -144,16 +144,16 @@ class SpecialTokenReader {
       flag(kLowercase, "lowercase");
       flag(kStripAccents, "strip_accents");
     }
-    if (const Json* parts = find(normalizer, "normalizers");
+    if (const HubJson* parts = find(normalizer, "normalizers");
         type == "Sequence" && parts != nullptr && parts->is_array())
-      for (const Json& part : *parts) read_normalizer(&part);
+      for (const HubJson& part : *parts) read_normalizer(&part);
   }
 
   void read_kind(const SpecialKind& kind, Settings& settings) {
     const std::string name(kind.name);
-    if (const Json* add = named("add_" + name + "_token"); add != nullptr && add->is_boolean())
+    if (const HubJson* add = named("add_" + name + "_token"); add != nullptr && add->is_boolean())
       adds(kind.name, add->get<bool>());
-    const Json* token = named(name + "_token");
+    const HubJson* token = named(name + "_token");
     const std::string_view text =
         token != nullptr && token->is_object() ? text_of(find(token, "content")) : text_of(token);
     std::optional<std::uint32_t> id;
@@ -169,7 +169,7 @@ class SpecialTokenReader {
   static constexpr std::string_view kStripAccents = "tokenizer.ggml.normalizer.strip_accents";
 
   const TokenizerFiles& files_;
-  Json config_;  // tokenizer_config.json and what was learned since
+  HubJson config_;  // tokenizer_config.json and what was learned since
   Keys& out_;
   std::map<std::string, bool> adds_;
 };
@@ -187,7 +187,7 @@ inline void add_chat_templates(const TokenizerFiles& files, Keys& out) {
   if (files.chat_template.is_string()) out.set(kTemplate, std::string(text_of(&files.chat_template)));
   if (!files.chat_template.is_array()) return;
   std::vector<std::string> names;
-  for (const Json& entry : files.chat_template) {
+  for (const HubJson& entry : files.chat_template) {
     const std::string name(text_of(find(&entry, "name")));
     const std::string text(text_of(find(&entry, "template")));
     if (name.empty() || text.empty()) continue;

@@ -41,7 +41,7 @@ enum class Rows : std::uint8_t {
 };
 
 /// What becomes of each value.
-enum class Values : std::uint8_t {
+enum class ValueChange : std::uint8_t {
   same,
   mxfp4,              ///< blocks stay as they are: part 0 has their values, part 1 their scales
   plus_one,           ///< x + 1, of norms that the folder has around 0
@@ -58,7 +58,7 @@ enum class Axes : std::uint8_t {
 
 struct TensorChange {
   Rows rows = Rows::all;
-  Values values = Values::same;
+  ValueChange values = ValueChange::same;
   Axes axes = Axes::same;
 };
 

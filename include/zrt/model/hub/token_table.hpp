@@ -22,7 +22,7 @@ class TokenTable {
   /// More than any vocabulary has.
   static constexpr std::uint32_t kMaxTokens = 1u << 24;
 
-  /// `as_listed`: see Family::added_as_listed.
+  /// `as_listed`: see HubFamily::added_as_listed.
   explicit TokenTable(std::uint32_t size, bool as_listed = false)
       : as_listed_(as_listed),
         texts_(size),
@@ -83,7 +83,7 @@ class TokenTable {
 };
 
 /// The number of tokens: `vocab_size`, or `own`, what the vocabulary and the embeddings have, as the family pads it.
-[[nodiscard]] inline Result<std::uint32_t> table_size(const Family& family, Settings& settings, std::uint32_t own) {
+[[nodiscard]] inline Result<std::uint32_t> table_size(const HubFamily& family, Settings& settings, std::uint32_t own) {
   std::uint64_t size = settings.count_if({"vocab_size"}).value_or(own);
   std::uint64_t multiple = family.token_multiple;
   if (multiple != 0) multiple = settings.count_if({"pad_vocab_size_multiple"}).value_or(family.token_multiple);
@@ -101,7 +101,7 @@ class TokenTable {
 }
 
 /// Sets texts by their ids. Errors: Errc::invalid_file.
-[[nodiscard]] inline Result<void> set_vocabulary(const Json& vocabulary, TokenTable& table) {
+[[nodiscard]] inline Result<void> set_vocabulary(const HubJson& vocabulary, TokenTable& table) {
   for (const auto& [text, id] : vocabulary.items()) {
     std::uint32_t number = 0;
     if (!is_count(&id, number) || number >= table.size()) return bad_token(text);
@@ -111,10 +111,10 @@ class TokenTable {
 }
 
 /// Tokens that tokenizer.json adds to its vocabulary.
-[[nodiscard]] inline Result<void> set_tokenizer_added(const Json& tokenizer, TokenTable& table) {
-  const Json* added = find(&tokenizer, "added_tokens");
+[[nodiscard]] inline Result<void> set_tokenizer_added(const HubJson& tokenizer, TokenTable& table) {
+  const HubJson* added = find(&tokenizer, "added_tokens");
   if (added == nullptr || !added->is_array()) return {};
-  for (const Json& token : *added) {
+  for (const HubJson& token : *added) {
     const std::string_view text = text_of(find(&token, "content"));
     std::uint32_t number = 0;
     if (!is_count(find(&token, "id"), number) || number >= table.size()) return bad_token(text);

@@ -16,10 +16,10 @@ namespace zrt::inline ZRT_ABI::model::hub {
 /// tokenizer.json, tokenizer_config.json and generation_config.json, null where a folder lacks them, and its chat
 /// template.
 struct TokenizerFiles {
-  Json tokenizer;
-  Json config;
-  Json generation;
-  Json chat_template;  ///< a text, or a list of objects with `name` and `template`; null for none
+  HubJson tokenizer;
+  HubJson config;
+  HubJson generation;
+  HubJson chat_template;  ///< a text, or a list of objects with `name` and `template`; null for none
 
   /// Errors: those of Folder::json.
   [[nodiscard]] static Result<TokenizerFiles> read(const Folder& folder) {
@@ -37,10 +37,10 @@ struct TokenizerFiles {
 
   /// The id of a token that was added to the vocabulary.
   [[nodiscard]] std::optional<std::uint32_t> added(std::string_view text) const {
-    const Json* tokens = find(&tokenizer, "added_tokens");
+    const HubJson* tokens = find(&tokenizer, "added_tokens");
     std::uint32_t id = 0;
     if (tokens != nullptr && tokens->is_array())
-      for (const Json& token : *tokens)
+      for (const HubJson& token : *tokens)
         if (text_of(find(&token, "content")) == text && is_count(find(&token, "id"), id)) return id;
     return {};
   }
@@ -48,7 +48,7 @@ struct TokenizerFiles {
  private:
   /// What tokenizer_config.json says counts before the files of their own.
   [[nodiscard]] Result<void> read_template(const Folder& folder) {
-    if (const Json* own = find(&config, "chat_template")) {
+    if (const HubJson* own = find(&config, "chat_template")) {
       chat_template = *own;
       return {};
     }
@@ -60,7 +60,7 @@ struct TokenizerFiles {
     }
     const auto json = folder.json_if("chat_template.json");
     if (!json) return pass(json);
-    if (const Json* own = find(&*json, "chat_template")) chat_template = *own;
+    if (const HubJson* own = find(&*json, "chat_template")) chat_template = *own;
     return {};
   }
 };

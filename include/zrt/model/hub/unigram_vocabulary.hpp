@@ -75,7 +75,7 @@ inline void write_unigram(TokenTable&& table, const PieceNormalizer& normalizer,
 }
 
 /// Adds a SentencePiece model of likelihoods. Errors: those of Folder, read_pieces and table_size.
-[[nodiscard]] inline Result<void> add_unigram_pieces(const Folder& folder, const Family& family, Settings& settings,
+[[nodiscard]] inline Result<void> add_unigram_pieces(const Folder& folder, const HubFamily& family, Settings& settings,
                                                      Keys& out) {
   const std::string_view name = folder.has("tokenizer.model") ? "tokenizer.model" : "spiece.model";
   const auto pieces = read_piece_file(folder, name);
@@ -113,11 +113,11 @@ inline void write_unigram(TokenTable&& table, const PieceNormalizer& normalizer,
 }
 
 /// A token of tokenizer.json's list of texts and likelihoods.
-[[nodiscard]] inline Result<void> set_likely(const Json& vocabulary, std::uint32_t unknown,
+[[nodiscard]] inline Result<void> set_likely(const HubJson& vocabulary, std::uint32_t unknown,
                                              const std::set<std::string, std::less<>>& named,
                                              const TokenizerFiles& files, TokenTable& table) {
   std::uint32_t id = 0;
-  for (const Json& entry : vocabulary) {
+  for (const HubJson& entry : vocabulary) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
       return fail(Errc::invalid_file, "tokenizer.json: token ", id, " is no text with a likelihood");
     if (id >= table.size()) return bad_token(text_of(&entry[0]));
@@ -132,10 +132,10 @@ inline void write_unigram(TokenTable&& table, const PieceNormalizer& normalizer,
 }
 
 /// Adds a unigram vocabulary of tokenizer.json. Errors: Errc::unsupported_tokenizer, Errc::invalid_file.
-[[nodiscard]] inline Result<void> add_unigram(const TokenizerFiles& files, const Family& family, Settings& settings,
+[[nodiscard]] inline Result<void> add_unigram(const TokenizerFiles& files, const HubFamily& family, Settings& settings,
                                               Keys& out) {
-  const Json* model = find(&files.tokenizer, "model");
-  const Json* vocabulary = find(model, "vocab");
+  const HubJson* model = find(&files.tokenizer, "model");
+  const HubJson* vocabulary = find(model, "vocab");
   if (text_of(find(model, "type")) != "Unigram" || vocabulary == nullptr || !vocabulary->is_array())
     return fail(Errc::unsupported_tokenizer, "tokenizer.json holds a model '",
                 Quoted(text_of(find(model, "type"))).view(), "', expected Unigram with vocab");
@@ -151,7 +151,7 @@ inline void write_unigram(TokenTable&& table, const PieceNormalizer& normalizer,
   if (auto r = set_likely(*vocabulary, unknown, named_tokens(files.config), files, table); !r) return r;
   PieceNormalizer normalizer;
   normalizer.character_map = from_base64(text_of(find(find(&files.tokenizer, "normalizer"), "precompiled_charsmap")));
-  const Json* prefix = find(&files.config, "add_prefix_space");
+  const HubJson* prefix = find(&files.config, "add_prefix_space");
   normalizer.add_space_prefix = prefix == nullptr || is_true(prefix);
   normalizer.remove_extra_whitespaces = is_true(find(&files.config, "clean_up_tokenization_spaces"));
   write_unigram(std::move(table), normalizer, out);

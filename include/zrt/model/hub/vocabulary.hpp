@@ -21,9 +21,9 @@ namespace detail {
 
 // --- BPE ---
 
-[[nodiscard]] inline Result<void> add_bpe(const TokenizerFiles& files, const Family& family, Settings& settings,
+[[nodiscard]] inline Result<void> add_bpe(const TokenizerFiles& files, const HubFamily& family, Settings& settings,
                                           std::string_view pre, std::uint32_t rows, Keys& out) {
-  const Json* model = find(&files.tokenizer, "model");
+  const HubJson* model = find(&files.tokenizer, "model");
   if (auto r = expect_bpe(model); !r) return r;
   if (is_true(find(model, "byte_fallback")))
     return fail(Errc::unsupported_tokenizer, "tokenizer.json: BPE over characters with bytes to fall back on",
@@ -48,8 +48,8 @@ namespace detail {
 // --- SentencePiece ---
 
 /// Tokens that tokenizer_config.json lists by their ids.
-[[nodiscard]] inline Result<void> set_listed(const Json& config, TokenTable& table) {
-  const Json* listed = find(&config, "added_tokens_decoder");
+[[nodiscard]] inline Result<void> set_listed(const HubJson& config, TokenTable& table) {
+  const HubJson* listed = find(&config, "added_tokens_decoder");
   if (listed == nullptr || !listed->is_object()) return {};
   for (const auto& [key, token] : listed->items()) {
     std::uint32_t id = 0;
@@ -63,7 +63,7 @@ namespace detail {
 }
 
 [[nodiscard]] inline Result<void> add_sentence_piece(const Folder& folder, const TokenizerFiles& files,
-                                                     const Family& family, Settings& settings, std::uint32_t rows,
+                                                     const HubFamily& family, Settings& settings, std::uint32_t rows,
                                                      Keys& out) {
   const auto pieces = read_piece_file(folder, "tokenizer.model");
   if (!pieces) return pass(pieces);
@@ -82,7 +82,7 @@ namespace detail {
 }
 
 /// Adds the tokens of a folder from the files that its family has.
-[[nodiscard]] inline Result<void> add_tokens(const Folder& folder, const TokenizerFiles& files, const Family& family,
+[[nodiscard]] inline Result<void> add_tokens(const Folder& folder, const TokenizerFiles& files, const HubFamily& family,
                                              Settings& settings, std::string_view pre, std::uint32_t rows, Keys& out) {
   const auto no_file = [](std::string_view names) {
     return fail(Errc::unsupported_tokenizer, "the folder has no ", names);
@@ -121,7 +121,7 @@ namespace detail {
 ///
 /// Errors: those of Folder and pre_tokenizer_name; Errc::unsupported_tokenizer for a vocabulary of another kind;
 /// Errc::invalid_file for one that breaks its format.
-[[nodiscard]] inline Result<void> add_vocabulary(const Folder& folder, const Family& family, Settings& settings,
+[[nodiscard]] inline Result<void> add_vocabulary(const Folder& folder, const HubFamily& family, Settings& settings,
                                                  std::string_view pre, std::uint32_t rows, Keys& out) {
   const auto files = TokenizerFiles::read(folder);
   if (!files) return pass(files);

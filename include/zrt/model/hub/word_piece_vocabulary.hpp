@@ -36,10 +36,10 @@ namespace detail {
 
 /// Adds WordPiece. Errors: those of Folder; Errc::unsupported_tokenizer, Errc::invalid_file.
 [[nodiscard]] inline Result<void> add_word_piece(const Folder& folder, const TokenizerFiles& files,
-                                                 const Family& family, Settings& settings, std::string_view pre,
+                                                 const HubFamily& family, Settings& settings, std::string_view pre,
                                                  std::uint32_t rows, Keys& out) {
-  const Json* model = find(&files.tokenizer, "model");
-  const Json* vocabulary = find(model, "vocab");
+  const HubJson* model = find(&files.tokenizer, "model");
+  const HubJson* vocabulary = find(model, "vocab");
   const bool lines = files.tokenizer.is_null();
   if (!lines && (text_of(find(model, "type")) != "WordPiece" || vocabulary == nullptr || !vocabulary->is_object()))
     return fail(Errc::unsupported_tokenizer, "tokenizer.json holds a model '",

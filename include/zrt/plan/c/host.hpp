@@ -11,13 +11,13 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Bytes in generated code.
-struct Place {
+struct CodePlace {
   enum class Kind : std::uint8_t { arena, input, constant };
 
   Kind kind = Kind::arena;
   std::uint32_t index = 0;   ///< of the input or the constant
   std::uint64_t offset = 0;  ///< in bytes
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const CodePlace&, const CodePlace&) = default;
 
   /// A pointer to them: to unsigned char where something is added to it, else to anything.
   [[nodiscard]] Expr pointer() const noexcept {
@@ -29,7 +29,7 @@ struct Place {
 
 /// A dense tensor; its extents are constants.
 struct Tensor {
-  Place place{};
+  CodePlace place{};
   TensorType type{};
   bool bound = false;
 

@@ -143,9 +143,9 @@ class Module {
     Vector<Tensor> results(allocator_);
     for (const PlanPort& port : plan.outputs) {
       Tensor from = text.tensor(port.reg);
-      if (from.place.kind == Place::Kind::input) {
+      if (from.place.kind == CodePlace::Kind::input) {
         Tensor held = from;
-        held.place = {Place::Kind::arena, 0, align_up(end, kArenaAlign)};
+        held.place = {CodePlace::Kind::arena, 0, align_up(end, kArenaAlign)};
         end = held.place.offset + from.bytes();
         copy_whole(w, from, held);
         from = held;

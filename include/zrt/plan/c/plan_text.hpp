@@ -83,8 +83,8 @@ class PlanText {
 
   [[nodiscard]] const Tensor& tensor(RegisterRef reg) const noexcept { return registers_[index(reg)]; }
   /// The bytes of the arena that the planner gave a register.
-  [[nodiscard]] Place planned(RegisterRef reg) const noexcept {
-    return {Place::Kind::arena, 0, base_ + layout_.mapping.of(reg).offset};
+  [[nodiscard]] CodePlace planned(RegisterRef reg) const noexcept {
+    return {CodePlace::Kind::arena, 0, base_ + layout_.mapping.of(reg).offset};
   }
 
   void write() noexcept {
@@ -105,13 +105,13 @@ class PlanText {
       registers_[i] = {planned(static_cast<RegisterRef>(i)), plan_.registers[i], true};
     if (!is_region)
       for (std::uint32_t i = 0; i < plan_.inputs.size(); ++i)
-        registers_[index(plan_.inputs[i].reg)].place = {Place::Kind::input, i, 0};
+        registers_[index(plan_.inputs[i].reg)].place = {CodePlace::Kind::input, i, 0};
     for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
       const Instruction insn = plan_.instruction(i);
       if (insn.opcode == ops::Constant::opcode) {
         if (auto r = place_constant(insn); !r) return r;
       } else if (is_view(plan_, insn, *table_[number(insn.opcode)], layout_.mapping)) {
-        Place at = tensor(insn.inputs[0]).place;
+        CodePlace at = tensor(insn.inputs[0]).place;
         at.offset += planned(insn.outputs[0]).offset - planned(insn.inputs[0]).offset;
         registers_[index(insn.outputs[0])].place = at;
       }
@@ -139,7 +139,7 @@ class PlanText {
     }
     const auto number = context_.constants.add(to.dtype(), bytes.first(to.bytes()));
     if (!number) return pass(number);
-    to.place = {Place::Kind::constant, *number, 0};
+    to.place = {CodePlace::Kind::constant, *number, 0};
     return {};
   }
 
@@ -154,7 +154,7 @@ class PlanText {
     const std::uint64_t scratch =
         base_ + (physical == PhysicalMapping::kNoScratch ? 0 : layout_.mapping.physical_specs[physical].offset);
     const Expr around = context_.scratch;
-    context_.scratch = Place{Place::Kind::arena, 0, scratch}.pointer();
+    context_.scratch = CodePlace{CodePlace::Kind::arena, 0, scratch}.pointer();
     ++context_.depth;
     if (auto r = take_attributes(insn); !r) return context_.w.set(r.error());
     context_.w.line({"/* ", i, ": ", row.name, " */"});

@@ -18,13 +18,13 @@ namespace zrt::inline ZRT_ABI::plan::c {
 class Expr;
 
 /// A part of a line: text, or an unsigned number in decimal.
-class Piece {
+class CodePiece {
  public:
-  Piece(std::string_view text) noexcept : text_(text) {}         // NOLINT: a literal is a piece
-  Piece(const char* text) noexcept : text_(text) {}              // NOLINT: a literal is a piece
-  Piece(const String& text) noexcept : text_(text.view()) {}     // NOLINT: text is a piece
-  Piece(const Expr& expr) noexcept;                              // NOLINT: an expression is a piece
-  template <std::unsigned_integral I> Piece(I value) noexcept {  // NOLINT: a number is a piece
+  CodePiece(std::string_view text) noexcept : text_(text) {}         // NOLINT: a literal is a piece
+  CodePiece(const char* text) noexcept : text_(text) {}              // NOLINT: a literal is a piece
+  CodePiece(const String& text) noexcept : text_(text.view()) {}     // NOLINT: text is a piece
+  CodePiece(const Expr& expr) noexcept;                              // NOLINT: an expression is a piece
+  template <std::unsigned_integral I> CodePiece(I value) noexcept {  // NOLINT: a number is a piece
     auto rest = static_cast<std::uint64_t>(value);
     do {
       digits_[digits_.size() - ++count_] = static_cast<char>('0' + rest % 10);
@@ -51,9 +51,9 @@ class Expr {
   static constexpr std::size_t kCapacity = 640;
 
   Expr() noexcept = default;
-  Expr(std::initializer_list<Piece> pieces) noexcept { append(pieces); }
-  Expr& append(std::initializer_list<Piece> pieces) noexcept {
-    for (const Piece& piece : pieces) {
+  Expr(std::initializer_list<CodePiece> pieces) noexcept { append(pieces); }
+  Expr& append(std::initializer_list<CodePiece> pieces) noexcept {
+    for (const CodePiece& piece : pieces) {
       whole_ = whole_ && piece.whole() && piece.view().size() <= kCapacity - size_;
       for (const char c : piece.view())
         if (size_ < kCapacity) text_[size_++] = c;
@@ -70,22 +70,22 @@ class Expr {
   std::array<char, kCapacity> text_;  // beyond size_, whatever was there
 };
 
-inline Piece::Piece(const Expr& expr) noexcept : text_(expr.view()), whole_(expr.whole()) {}
+inline CodePiece::CodePiece(const Expr& expr) noexcept : text_(expr.view()), whole_(expr.whole()) {}
 
 /// Lines of C, indented by the blocks that are open. Keeps the first error; `finish` returns it.
 class Source {
  public:
   explicit Source(const Allocator& allocator) noexcept : text_(allocator) {}
 
-  void line(std::initializer_list<Piece> pieces) noexcept {
+  void line(std::initializer_list<CodePiece> pieces) noexcept {
     for (std::size_t i = 0; i < depth_; ++i) put("  ");
-    for (const Piece& piece : pieces) put(piece);
+    for (const CodePiece& piece : pieces) put(piece);
     put("\n");
   }
   /// A line that opens a block; an empty one is a block of its own.
-  void open(std::initializer_list<Piece> pieces) noexcept {
+  void open(std::initializer_list<CodePiece> pieces) noexcept {
     for (std::size_t i = 0; i < depth_; ++i) put("  ");
-    for (const Piece& piece : pieces) put(piece);
+    for (const CodePiece& piece : pieces) put(piece);
     put(pieces.size() == 0 ? "{\n" : " {\n");
     ++depth_;
   }
@@ -107,7 +107,7 @@ class Source {
       text.remove_prefix(end + 1);
     }
   }
-  void put(const Piece& piece) noexcept {
+  void put(const CodePiece& piece) noexcept {
     if (!piece.whole())
       set(Error::of(Errc::limit_exceeded, "an expression has more than ", Expr::kCapacity, " characters"));
     if (error_) error_ = text_.append(piece.view());

@@ -24,7 +24,7 @@ constexpr void encode_scaled(const float* x, const float* weight, std::uint32_t 
                              std::byte* block) noexcept {
   using Integers = typename L::Integers;
   if constexpr (L::kHasOffset) {
-    const Fit fit = fit_line<Integers>(x, weight, L::kUnderScale, false);
+    const AffineFit fit = fit_line<Integers>(x, weight, L::kUnderScale, false);
     L::store_scale(block, run, fit.scale);
     L::store_offset(block, fit.offset);
     nearest_integers<Integers>(x, L::kUnderScale, {L::scale(block, run), L::offset(block, run)}, q);
@@ -52,7 +52,7 @@ template <class L>
 constexpr void encode_parts(const float* x, const float* weight, std::int8_t* q, std::byte* block) noexcept {
   using Integers = typename L::Integers;
   constexpr std::uint32_t kParts = L::kElems / L::kPart;
-  Fit wish[kParts];
+  AffineFit wish[kParts];
   float scale = 0.0f;
   float offset = 0.0f;
   for (std::uint32_t j = 0; j < kParts; ++j) {
@@ -85,7 +85,7 @@ constexpr void encode_parts(const float* x, const float* weight, std::int8_t* q,
       if (a < L::kLeastFactor || a > L::kMostFactor) continue;
       for (std::int32_t b = below - kAround; b <= below + kAround; ++b) {
         if (b < 0 || b > L::kMostFactor) continue;
-        const Fit fit{d * static_cast<float>(a), m * static_cast<float>(b)};
+        const AffineFit fit{d * static_cast<float>(a), m * static_cast<float>(b)};
         nearest_integers<Integers>(from, L::kPart, fit, to);
         const double error = fit_error(from, w, L::kPart, to, fit);
         if (least >= 0.0 && error >= least) continue;

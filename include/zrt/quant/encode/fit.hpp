@@ -13,21 +13,21 @@ namespace zrt::inline ZRT_ABI::quant {
 inline constexpr std::uint32_t kMostFitted = 256;
 
 /// A scale and an offset: value = scale · integer + offset.
-struct Fit {
+struct AffineFit {
   float scale = 0.0f;
   float offset = 0.0f;
 };
 
 /// Writes the integers nearest to (x - offset) / scale, all of them the one nearest to 0 where the scale is 0.
 template <class Integers>
-constexpr void nearest_integers(const float* x, std::uint32_t count, Fit fit, std::int8_t* q) noexcept {
+constexpr void nearest_integers(const float* x, std::uint32_t count, AffineFit fit, std::int8_t* q) noexcept {
   const float inverse = fit.scale == 0.0f ? 0.0f : 1.0f / fit.scale;
   for (std::uint32_t i = 0; i < count; ++i) q[i] = Integers::nearest((x[i] - fit.offset) * inverse);
 }
 
 /// The sum of weight · (x - value)².
 [[nodiscard]] constexpr double fit_error(const float* x, const float* weight, std::uint32_t count, const std::int8_t* q,
-                                         Fit fit) noexcept {
+                                         AffineFit fit) noexcept {
   float error = 0.0f;
   for (std::uint32_t i = 0; i < count; ++i) {
     const float off = x[i] - (fit.scale * static_cast<float>(q[i]) + fit.offset);
@@ -52,8 +52,8 @@ namespace detail {
 }
 
 /// Scale and offset that suit the integers best. With `never_positive` an offset above 0 becomes 0.
-[[nodiscard]] constexpr Fit best_line(const float* x, const float* weight, std::uint32_t count, const std::int8_t* q,
-                                      bool never_positive) noexcept {
+[[nodiscard]] constexpr AffineFit best_line(const float* x, const float* weight, std::uint32_t count,
+                                            const std::int8_t* q, bool never_positive) noexcept {
   double w = 0, wq = 0, wqq = 0, wx = 0, wqx = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const double each = static_cast<double>(weight[i]);
@@ -65,7 +65,7 @@ namespace detail {
     wqx += each * integer * static_cast<double>(x[i]);
   }
   const double determinant = w * wqq - wq * wq;
-  Fit fit;
+  AffineFit fit;
   if (determinant > 0) {
     fit.scale = static_cast<float>((w * wqx - wq * wx) / determinant);
     fit.offset = static_cast<float>((wqq * wx - wq * wqx) / determinant);
@@ -127,8 +127,8 @@ template <class Integers>
 
 /// Finds scale and offset under which integers of a type, whose lowest is 0, come nearest to `x`, as fit_scale does.
 template <class Integers>
-[[nodiscard]] constexpr Fit fit_line(const float* x, const float* weight, std::uint32_t count,
-                                     bool never_positive) noexcept {
+[[nodiscard]] constexpr AffineFit fit_line(const float* x, const float* weight, std::uint32_t count,
+                                           bool never_positive) noexcept {
   float low = x[0];
   float high = x[0];
   for (std::uint32_t i = 1; i < count; ++i) {
@@ -139,15 +139,15 @@ template <class Integers>
   if (!(high > low)) return {0.0f, low};
   constexpr int kSteps = 15;
   std::int8_t q[kMostFitted];
-  Fit best{0.0f, low};
+  AffineFit best{0.0f, low};
   double least = -1.0;
   for (int step = 0; step < kSteps; ++step) {
     const int away = step < 11 ? (step % 2 == 0 ? step / 2 : -(step / 2) - 1) : step - 5;
     const float top = static_cast<float>(Integers::kHigh) * (1.0f + static_cast<float>(away) * 0.03f);
-    Fit fit{(high - low) / top, low};
+    AffineFit fit{(high - low) / top, low};
     for (int again = 0; again < 3; ++again) {
       nearest_integers<Integers>(x, count, fit, q);
-      const Fit next = detail::best_line(x, weight, count, q, never_positive);
+      const AffineFit next = detail::best_line(x, weight, count, q, never_positive);
       if (!(next.scale > 0.0f)) break;
       fit = next;
     }

@@ -95,7 +95,7 @@ class TemplateEvaluator {
   // --- statements ------------------------------------------------------------------------------------
 
   Flow execute(std::uint32_t index) noexcept {
-    const Node& node = program_.node(index);
+    const TemplateNode& node = program_.node(index);
     const NestedCall nested(*this);
     run_.place = node.place;
     if (!run_.charge(1)) return Flow::on;
@@ -139,7 +139,7 @@ class TemplateEvaluator {
   void output(const Value& value) noexcept {
     if (run_.ok()) run_.write(value, out_);
   }
-  Flow execute_all(const Node& block) noexcept {
+  Flow execute_all(const TemplateNode& block) noexcept {
     for (const std::uint32_t child : program_.children(block)) {
       const Flow flow = execute(child);
       if (!run_.ok()) return Flow::on;
@@ -147,14 +147,14 @@ class TemplateEvaluator {
     }
     return Flow::on;
   }
-  Flow choose(const Node& node) noexcept {
+  Flow choose(const TemplateNode& node) noexcept {
     const Span<const std::uint32_t> branches = program_.children(node);
     for (std::size_t i = 0; run_.ok() && i < branches.size(); i += 2)
       if (run_.truth(evaluate(branches[i])) && run_.ok()) return execute(branches[i + 1]);
     return run_.ok() && node.a != kNoNode ? execute(node.a) : Flow::on;
   }
 
-  void go_over(const Node& node) noexcept {
+  void go_over(const TemplateNode& node) noexcept {
     Value items = run_.iterate(evaluate(node.b));
     if (node.d != kNoNode) items = those_that_hold(node, items);
     if (!run_.ok()) return;
@@ -174,7 +174,7 @@ class TemplateEvaluator {
     if (count == 0 && node.e != kNoNode) (void)execute(node.e);
   }
   /// The elements for which the loop's condition holds.
-  [[nodiscard]] Value those_that_hold(const Node& node, const Value& items) noexcept {
+  [[nodiscard]] Value those_that_hold(const TemplateNode& node, const Value& items) noexcept {
     const Value list = run_.values.list();
     for (std::size_t i = 0; run_.ok() && i < run_.values.items(items).size(); ++i) {
       const Value item = run_.values.items(items)[i];
@@ -188,7 +188,7 @@ class TemplateEvaluator {
 
   void assign(std::uint32_t target, const Value& value) noexcept {
     if (!run_.ok()) return;
-    const Node& node = program_.node(target);
+    const TemplateNode& node = program_.node(target);
     if (node.kind == NodeKind::name) return define(node.text, value);
     if (node.kind == NodeKind::attribute) {
       const Value of = evaluate(node.a);
@@ -203,7 +203,7 @@ class TemplateEvaluator {
           run_.fail("expected ", targets.size(), " values for as many names, found ", run_.values.items(items).size()));
     for (std::size_t i = 0; i < targets.size(); ++i) assign(targets[i], Value(run_.values.items(items)[i]));
   }
-  void assign_block(const Node& node) noexcept {
+  void assign_block(const TemplateNode& node) noexcept {
     Value value = capture(node.b);
     for (const std::uint32_t filter : program_.children(node)) value = filtered(filter, value);
     assign(node.a, value);
@@ -226,7 +226,7 @@ class TemplateEvaluator {
   // --- expressions -----------------------------------------------------------------------------------
 
   [[nodiscard]] Value evaluate(std::uint32_t index) noexcept {
-    const Node& node = program_.node(index);
+    const TemplateNode& node = program_.node(index);
     const NestedCall nested(*this);
     run_.place = node.place;
     if (!run_.charge(1)) return {};
@@ -280,12 +280,12 @@ class TemplateEvaluator {
     }
   }
 
-  [[nodiscard]] Value sequence(const Node& node, Kind kind) noexcept {
+  [[nodiscard]] Value sequence(const TemplateNode& node, Kind kind) noexcept {
     const Value list = run_.values.list(kind);
     for (const std::uint32_t child : program_.children(node)) run_.values.push(list, evaluate(child));
     return list;
   }
-  [[nodiscard]] Value dict(const Node& node) noexcept {
+  [[nodiscard]] Value dict(const TemplateNode& node) noexcept {
     const Value dict = run_.values.dict();
     for (const std::uint32_t child : program_.children(node)) {
       const Value key = evaluate(program_.node(child).a);
@@ -293,23 +293,23 @@ class TemplateEvaluator {
     }
     return dict;
   }
-  [[nodiscard]] Value concatenate(const Node& node) noexcept {
+  [[nodiscard]] Value concatenate(const TemplateNode& node) noexcept {
     const Value list = run_.values.list();
     for (const std::uint32_t child : program_.children(node)) run_.values.push(list, evaluate(child));
     return joined(run_, list, "");
   }
 
-  [[nodiscard]] Value arithmetic(const Node& node) noexcept {
+  [[nodiscard]] Value arithmetic(const TemplateNode& node) noexcept {
     const Value a = evaluate(node.a);
     const Value b = evaluate(node.b);
     run_.place = node.place;
     return run_.ok() ? detail::arithmetic(run_, node.text, a, b) : Value{};
   }
 
-  [[nodiscard]] Value compare(const Node& node) noexcept {
+  [[nodiscard]] Value compare(const TemplateNode& node) noexcept {
     Value left = evaluate(node.a);
     for (const std::uint32_t child : program_.children(node)) {
-      const Node& part = program_.node(child);
+      const TemplateNode& part = program_.node(child);
       const Value right = evaluate(part.a);
       run_.place = part.place;
       if (!run_.ok() || !holds(run_, part.text, left, right)) return Value::of(false);
@@ -317,7 +317,7 @@ class TemplateEvaluator {
     }
     return Value::of(true);
   }
-  [[nodiscard]] Value attribute(const Value& of, const Node& node) noexcept {
+  [[nodiscard]] Value attribute(const Value& of, const TemplateNode& node) noexcept {
     run_.place = node.place;
     if (of.is(Kind::loop)) return loop_attribute(of, node.text);
     if (find_method(of.kind, node.text) != nullptr) return {.kind = Kind::method, .text = node.text};
@@ -343,7 +343,7 @@ class TemplateEvaluator {
     if (name == "nextitem") return at + 1 < count ? items[loop.at + 1] : Value::undefined("loop.nextitem");
     return Value::undefined(name);
   }
-  [[nodiscard]] Value item(const Node& node) noexcept {
+  [[nodiscard]] Value item(const TemplateNode& node) noexcept {
     const Value of = evaluate(node.a);
     const Value key = evaluate(node.b);
     run_.place = node.place;
@@ -360,7 +360,7 @@ class TemplateEvaluator {
     std::int64_t to = 0;
     std::int64_t step = 1;
   };
-  [[nodiscard]] Bounds bounds(const Node& node, std::int64_t size) noexcept {
+  [[nodiscard]] Bounds bounds(const TemplateNode& node, std::int64_t size) noexcept {
     const auto value = [&](std::uint32_t child) { return child == kNoNode ? Value::none() : evaluate(child); };
     const Value step = value(node.d);
     Bounds b{.step = step.absent() ? 1 : step.integer};
@@ -377,7 +377,7 @@ class TemplateEvaluator {
     b.to = clamp(value(node.c), b.step > 0 ? high : low);
     return b;
   }
-  [[nodiscard]] Value part(const Node& node) noexcept {
+  [[nodiscard]] Value part(const TemplateNode& node) noexcept {
     const Value of = evaluate(node.a);
     run_.place = node.place;
     if (!of.is_string() && !of.is_sequence())
@@ -406,10 +406,10 @@ class TemplateEvaluator {
   /// Arguments of a call, on a stack that the call ends.
   class CallArguments {
    public:
-    CallArguments(TemplateEvaluator& e, const Node& node) noexcept
+    CallArguments(TemplateEvaluator& e, const TemplateNode& node) noexcept
         : e_(e), positional_(e.arguments_.size()), named_(e.keywords_.size()) {
       for (const std::uint32_t child : e.program_.children(node)) {
-        const Node& argument = e.program_.node(child);
+        const TemplateNode& argument = e.program_.node(child);
         if (argument.kind == NodeKind::keyword)
           e.keep(e.keywords_.push_back({Value::of(argument.text), e.evaluate(argument.a)}));
         else
@@ -435,7 +435,7 @@ class TemplateEvaluator {
   };
 
   [[nodiscard]] Value filtered(std::uint32_t index, Value input) noexcept {
-    const Node& node = program_.node(index);
+    const TemplateNode& node = program_.node(index);
     // In a block the innermost filter has no input of its own.
     if (node.a != kNoNode && program_.node(node.a).kind == NodeKind::filter && input_missing(node.a))
       input = filtered(node.a, input);
@@ -447,14 +447,14 @@ class TemplateEvaluator {
       index = program_.node(index).a;
     return program_.node(index).kind == NodeKind::filter;
   }
-  [[nodiscard]] Value tested(const Node& node) noexcept {
+  [[nodiscard]] Value tested(const TemplateNode& node) noexcept {
     const Value value = evaluate(node.a);
     const CallArguments arguments(*this, node);
     return Value::of(run_.ok() && test_holds(run_, node.text, value, arguments.get().positional));
   }
 
-  [[nodiscard]] Value call(const Node& node) noexcept {
-    const Node& callee = program_.node(node.a);
+  [[nodiscard]] Value call(const TemplateNode& node) noexcept {
+    const TemplateNode& callee = program_.node(node.a);
     if (callee.kind == NodeKind::attribute || callee.kind == NodeKind::item) {
       const Value self = evaluate(callee.a);
       const Value found = callee.kind == NodeKind::attribute ? attribute(self, callee) : item(callee);
@@ -477,8 +477,8 @@ class TemplateEvaluator {
     return a.positional[loops_[static_cast<std::size_t>(self.integer)].at % a.positional.size()];
   }
 
-  [[nodiscard]] Value call_macro(const Node& node, const Value& macro) noexcept {
-    const Node& body = program_.node(macro.index);
+  [[nodiscard]] Value call_macro(const TemplateNode& node, const Value& macro) noexcept {
+    const TemplateNode& body = program_.node(macro.index);
     const CallArguments arguments(*this, node);
     if (!run_.ok()) return {};
     if (macros_ >= run_.limits.macro_depth)
@@ -492,7 +492,7 @@ class TemplateEvaluator {
     const auto home = static_cast<std::size_t>(macro.integer);
     open_scope(home < scopes_.size() ? home : 0);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const Node& parameter = program_.node(parameters[i]);
+      const TemplateNode& parameter = program_.node(parameters[i]);
       Value value = arguments.get().get(i, parameter.text);
       if (value.is(Kind::undefined) && parameter.a != kNoNode) value = evaluate(parameter.a);
       define(parameter.text, value);

@@ -11,17 +11,18 @@ namespace zrt::inline ZRT_ABI::text::chat::detail {
 namespace unicode = zrt::text::detail;
 
 /// Where a piece of a template stands, from 1.
-struct Place {
+struct TemplatePlace {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
 };
 
 /// An error of a template at a place.
-template <class... Pieces> [[nodiscard]] Error template_error(Errc code, Place place, Pieces... pieces) noexcept {
+template <class... Pieces>
+[[nodiscard]] Error template_error(Errc code, TemplatePlace place, Pieces... pieces) noexcept {
   return Error::of(code, "chat template, line ", place.line, ", column ", place.column, ": ", pieces...);
 }
 
-enum class TokenKind : std::uint8_t {
+enum class TemplateTokenKind : std::uint8_t {
   end,
   text,
   begin_output,
@@ -35,11 +36,11 @@ enum class TokenKind : std::uint8_t {
   op
 };
 
-struct Token {
-  TokenKind kind = TokenKind::end;
+struct TemplateToken {
+  TemplateTokenKind kind = TemplateTokenKind::end;
   std::string_view text{};  ///< as written; of a text or string: what it means
   Value value{};            ///< of a literal
-  Place place{};
+  TemplatePlace place{};
 };
 
 /// Whether a code point is white space to Python.
@@ -78,10 +79,10 @@ class TemplateLexer {
   TemplateLexer(std::string_view source, Values& values) noexcept
       : source_(source), values_(values), tokens_(values.allocator()) {}
 
-  [[nodiscard]] Result<Vector<Token>> read() noexcept {
+  [[nodiscard]] Result<Vector<TemplateToken>> read() noexcept {
     while (ok_ && at_ < source_.size()) read_text();
     token_ = at_;
-    if (ok_) push(TokenKind::end, {});
+    if (ok_) push(TemplateTokenKind::end, {});
     if (!ok_) return std::unexpected<Error>(error_);
     return std::move(tokens_);
   }
@@ -90,7 +91,7 @@ class TemplateLexer {
   enum class Tag : std::uint8_t { output, block, comment };
 
   [[nodiscard]] bool at(std::string_view text) const noexcept { return slice(source_, at_, text.size()) == text; }
-  [[nodiscard]] Place place_of(std::size_t offset) noexcept {
+  [[nodiscard]] TemplatePlace place_of(std::size_t offset) noexcept {
     for (; placed_ < offset; ++placed_) {
       const auto byte = static_cast<unsigned char>(source_[placed_]);
       if (byte == '\n')
@@ -100,7 +101,7 @@ class TemplateLexer {
     }
     return place_;
   }
-  void push(TokenKind kind, std::string_view text, Value value = {}) noexcept {
+  void push(TemplateTokenKind kind, std::string_view text, Value value = {}) noexcept {
     const auto r = tokens_.push_back({kind, text, value, place_of(token_)});
     if (!r) ok_ = false, error_ = r.error();
   }
@@ -118,7 +119,7 @@ class TemplateLexer {
     token_ = begin;
     if (open == source_.size()) {
       at_ = open;
-      if (!text.empty()) push(TokenKind::text, text);
+      if (!text.empty()) push(TemplateTokenKind::text, text);
       return;
     }
     const char kind = source_[open + 1];
@@ -128,7 +129,7 @@ class TemplateLexer {
       text = slice(text, 0, right_of_text(text));
     else if (sign != '+' && tag != Tag::output)
       text = without_indent(text);
-    if (!text.empty()) push(TokenKind::text, text);
+    if (!text.empty()) push(TemplateTokenKind::text, text);
     at_ = token_ = open;
     at_ += 2 + (sign == '-' || (sign == '+' && tag != Tag::output) ? 1 : 0);
     tag == Tag::comment ? skip_comment() : read_code(tag);
@@ -167,7 +168,7 @@ class TemplateLexer {
 
   void read_code(Tag tag) noexcept {
     const bool output = tag == Tag::output;
-    push(output ? TokenKind::begin_output : TokenKind::begin_block, output ? "{{" : "{%");
+    push(output ? TemplateTokenKind::begin_output : TemplateTokenKind::begin_block, output ? "{{" : "{%");
     const std::string_view end = output ? "}}" : "%}";
     std::uint32_t open = 0;  // brackets
     while (ok_) {
@@ -178,7 +179,7 @@ class TemplateLexer {
       const bool plus = source_[at_] == '+' && !output;
       if (open == 0 && slice(source_, at_ + (minus || plus ? 1 : 0), 2) == end) {
         at_ += 2 + (minus || plus ? 1 : 0);
-        push(output ? TokenKind::end_output : TokenKind::end_block, end);
+        push(output ? TemplateTokenKind::end_output : TemplateTokenKind::end_block, end);
         if (plus)
           line_starting_ = false;
         else
@@ -201,7 +202,7 @@ class TemplateLexer {
     if (begins_name(c)) {
       const std::size_t begin = at_;
       while (at_ < source_.size() && (begins_name(source_[at_]) || is_digit(source_[at_]))) ++at_;
-      return push(TokenKind::name, slice(source_, begin, at_ - begin));
+      return push(TemplateTokenKind::name, slice(source_, begin, at_ - begin));
     }
     constexpr std::string_view operators[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
                                               "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
@@ -213,7 +214,7 @@ class TemplateLexer {
         --open;
       }
       at_ += op.size();
-      return push(TokenKind::op, op);
+      return push(TemplateTokenKind::op, op);
     }
     fault("expected an expression, found '", slice(source_, at_, unicode::decode(source_, at_).length), "'");
   }
@@ -242,9 +243,9 @@ class TemplateLexer {
     std::int64_t integer = 0;
     double real = 0.0;
     if (whole && std::from_chars(first, last, integer).ec == std::errc())
-      push(TokenKind::integer, text, Value::of(integer));
+      push(TemplateTokenKind::integer, text, Value::of(integer));
     else if (!whole && std::from_chars(first, last, real).ec == std::errc())
-      push(TokenKind::real, text, Value::of(real));
+      push(TemplateTokenKind::real, text, Value::of(real));
     else
       fault("expected a number of 64 bits, found ", text);
   }
@@ -262,7 +263,7 @@ class TemplateLexer {
     if (!out.result()) values_.fail(out.result().error());
     const Value value = values_.string(out.view());
     if (!values_.ok()) return void((ok_ = false, error_ = values_.error()));
-    push(TokenKind::string, value.text, value);
+    push(TemplateTokenKind::string, value.text, value);
   }
   /// As Python has them; an unknown escape stands for itself.
   void read_escape(TextBuilder& out) noexcept {
@@ -303,11 +304,11 @@ class TemplateLexer {
 
   std::string_view source_;
   Values& values_;
-  Vector<Token> tokens_;
+  Vector<TemplateToken> tokens_;
   std::size_t at_ = 0;
   std::size_t token_ = 0;   ///< where the tag or token being read begins
   std::size_t placed_ = 0;  ///< whose place is `place_`
-  Place place_{};
+  TemplatePlace place_{};
   bool line_starting_ = true;
   bool ok_ = true;
   Error error_{};

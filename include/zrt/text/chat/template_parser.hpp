@@ -16,12 +16,12 @@ class TemplateParser {
   static constexpr std::uint32_t kTreeDepth = 200;  ///< of the program
   static constexpr std::size_t kMostNodes = 65536;
 
-  TemplateParser(Span<const Token> tokens, const Allocator& allocator) noexcept
+  TemplateParser(Span<const TemplateToken> tokens, const Allocator& allocator) noexcept
       : tokens_(tokens), program_(allocator), pending_(allocator) {}
 
   [[nodiscard]] Result<TemplateProgram> parse() noexcept {
     program_.root = statements({});
-    if (ok_ && peek().kind != TokenKind::end) expected("the end");
+    if (ok_ && peek().kind != TemplateTokenKind::end) expected("the end");
     if (!ok_) return std::unexpected<Error>(error_);
     return std::move(program_);
   }
@@ -29,14 +29,14 @@ class TemplateParser {
  private:
   // --- tokens ----------------------------------------------------------------------------------------
 
-  [[nodiscard]] const Token& peek(std::size_t ahead = 0) const noexcept {
+  [[nodiscard]] const TemplateToken& peek(std::size_t ahead = 0) const noexcept {
     return tokens_[at_ + ahead < tokens_.size() ? at_ + ahead : tokens_.size() - 1];
   }
   [[nodiscard]] bool is(std::string_view op) const noexcept {
-    return peek().kind == TokenKind::op && peek().text == op;
+    return peek().kind == TemplateTokenKind::op && peek().text == op;
   }
   [[nodiscard]] bool is_name(std::string_view name, std::size_t ahead = 0) const noexcept {
-    return peek(ahead).kind == TokenKind::name && peek(ahead).text == name;
+    return peek(ahead).kind == TemplateTokenKind::name && peek(ahead).text == name;
   }
   [[nodiscard]] bool takes(std::string_view op) noexcept { return is(op) && advance(); }
   [[nodiscard]] bool takes_name(std::string_view name) noexcept { return is_name(name) && advance(); }
@@ -48,27 +48,29 @@ class TemplateParser {
     if (!takes(op)) expected(op);
   }
   void demand_end_of_block() noexcept {
-    if (peek().kind != TokenKind::end_block || !advance()) expected("%}");
+    if (peek().kind != TemplateTokenKind::end_block || !advance()) expected("%}");
   }
   [[nodiscard]] std::string_view demand_name() noexcept {
     const std::string_view name = peek().text;
-    if (peek().kind != TokenKind::name || !advance()) expected("a name");
+    if (peek().kind != TemplateTokenKind::name || !advance()) expected("a name");
     return name;
   }
 
-  template <class... Pieces> void fault(Place place, Pieces... pieces) noexcept {
+  template <class... Pieces> void fault(TemplatePlace place, Pieces... pieces) noexcept {
     if (ok_) error_ = template_error(Errc::invalid_argument, place, pieces...);
     ok_ = false;
   }
   void expected(std::string_view what) noexcept {
-    const Token& t = peek();
-    const std::string_view found = t.kind == TokenKind::end ? "the end" : t.kind == TokenKind::text ? "text" : t.text;
+    const TemplateToken& t = peek();
+    const std::string_view found = t.kind == TemplateTokenKind::end    ? "the end"
+                                   : t.kind == TemplateTokenKind::text ? "text"
+                                                                       : t.text;
     fault(t.place, "expected ", what, ", found ", found);
   }
 
   // --- nodes -----------------------------------------------------------------------------------------
 
-  [[nodiscard]] std::uint32_t add(Node node) noexcept {
+  [[nodiscard]] std::uint32_t add(TemplateNode node) noexcept {
     if (!ok_) return 0;
     std::uint32_t deepest = 0;
     const auto look = [&](std::uint32_t child) {
@@ -89,7 +91,7 @@ class TemplateParser {
   /// Children under construction: those pushed since `begin` become the list of a node.
   [[nodiscard]] std::size_t begin_list() const noexcept { return pending_.size(); }
   void push(std::uint32_t child) noexcept { keep(pending_.push_back(child)); }
-  void end_list(std::size_t begin, Node& node) noexcept {
+  void end_list(std::size_t begin, TemplateNode& node) noexcept {
     node.first = static_cast<std::uint32_t>(program_.lists.size());
     node.count = ok_ ? static_cast<std::uint32_t>(pending_.size() - begin) : 0;
     if (ok_) keep(program_.lists.append(pending_.span().subspan(begin)));
@@ -101,23 +103,23 @@ class TemplateParser {
 
   /// Statements up to a block that begins with one of `ends`, or to the end.
   [[nodiscard]] std::uint32_t statements(std::initializer_list<std::string_view> ends) noexcept {
-    Node node{.kind = NodeKind::block, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::block, .place = peek().place};
     if (++depth_ > kDepth) fault(peek().place, "expected at most ", kDepth, " nested statements");
     const std::size_t begin = begin_list();
-    while (ok_ && peek().kind != TokenKind::end && !ends_here(ends)) push(statement());
+    while (ok_ && peek().kind != TemplateTokenKind::end && !ends_here(ends)) push(statement());
     end_list(begin, node);
     --depth_;
     return add(node);
   }
   [[nodiscard]] bool ends_here(std::initializer_list<std::string_view> ends) const noexcept {
-    if (peek().kind != TokenKind::begin_block) return false;
+    if (peek().kind != TemplateTokenKind::begin_block) return false;
     for (const std::string_view end : ends)
       if (is_name(end, 1)) return true;
     return false;
   }
   /// Takes `{% name %}`.
   void demand_end(std::string_view name) noexcept {
-    if (peek().kind == TokenKind::begin_block && is_name(name, 1)) {
+    if (peek().kind == TemplateTokenKind::begin_block && is_name(name, 1)) {
       advance();
       advance();
       return demand_end_of_block();
@@ -126,22 +128,22 @@ class TemplateParser {
   }
 
   [[nodiscard]] std::uint32_t statement() noexcept {
-    const Token& token = peek();
-    if (token.kind == TokenKind::text) {
+    const TemplateToken& token = peek();
+    if (token.kind == TemplateTokenKind::text) {
       advance();
       return add({.kind = NodeKind::text, .text = token.text, .place = token.place});
     }
-    if (token.kind == TokenKind::begin_output) {
+    if (token.kind == TemplateTokenKind::begin_output) {
       advance();
       const std::uint32_t value = tuple();
-      if (peek().kind != TokenKind::end_output || !advance()) expected("}}");
+      if (peek().kind != TemplateTokenKind::end_output || !advance()) expected("}}");
       return add({.kind = NodeKind::output, .a = value, .place = token.place});
     }
-    if (token.kind != TokenKind::begin_block) return expected("a statement"), 0;
+    if (token.kind != TemplateTokenKind::begin_block) return expected("a statement"), 0;
     advance();
     struct Statement {
       std::string_view name;
-      std::uint32_t (TemplateParser::*parse)(Place) noexcept;
+      std::uint32_t (TemplateParser::*parse)(TemplatePlace) noexcept;
     };
     static constexpr Statement kStatements[] = {
         {"if", &TemplateParser::condition},     {"for", &TemplateParser::loop},
@@ -154,8 +156,8 @@ class TemplateParser {
     return 0;
   }
 
-  [[nodiscard]] std::uint32_t condition(Place place) noexcept {
-    Node node{.kind = NodeKind::condition, .place = place};
+  [[nodiscard]] std::uint32_t condition(TemplatePlace place) noexcept {
+    TemplateNode node{.kind = NodeKind::condition, .place = place};
     const std::size_t begin = begin_list();
     for (bool more = true; more && ok_;) {
       push(tuple(false));
@@ -172,8 +174,8 @@ class TemplateParser {
     return add(node);
   }
 
-  [[nodiscard]] std::uint32_t loop(Place place) noexcept {
-    Node node{.kind = NodeKind::loop, .place = place};
+  [[nodiscard]] std::uint32_t loop(TemplatePlace place) noexcept {
+    TemplateNode node{.kind = NodeKind::loop, .place = place};
     node.a = target();
     if (!takes_name("in")) expected("in");
     node.b = tuple(false);
@@ -189,9 +191,13 @@ class TemplateParser {
     demand_end("endfor");
     return add(node);
   }
-  [[nodiscard]] std::uint32_t leave_loop(Place place) noexcept { return in_loop(NodeKind::leave, "break", place); }
-  [[nodiscard]] std::uint32_t next_turn(Place place) noexcept { return in_loop(NodeKind::next, "continue", place); }
-  [[nodiscard]] std::uint32_t in_loop(NodeKind kind, std::string_view name, Place place) noexcept {
+  [[nodiscard]] std::uint32_t leave_loop(TemplatePlace place) noexcept {
+    return in_loop(NodeKind::leave, "break", place);
+  }
+  [[nodiscard]] std::uint32_t next_turn(TemplatePlace place) noexcept {
+    return in_loop(NodeKind::next, "continue", place);
+  }
+  [[nodiscard]] std::uint32_t in_loop(NodeKind kind, std::string_view name, TemplatePlace place) noexcept {
     if (loops_ == 0) fault(place, "expected ", name, " inside a loop, found it outside");
     demand_end_of_block();
     return add({.kind = kind, .place = place});
@@ -199,11 +205,11 @@ class TemplateParser {
 
   /// A name, an attribute of one, or several names.
   [[nodiscard]] std::uint32_t target() noexcept {
-    Node node{.kind = NodeKind::tuple, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::tuple, .place = peek().place};
     const bool brackets = takes("(");
     const std::size_t begin = begin_list();
     do push(single_target());
-    while (takes(",") && peek().kind == TokenKind::name && !is_name("in"));
+    while (takes(",") && peek().kind == TemplateTokenKind::name && !is_name("in"));
     if (brackets) demand(")");
     const bool single = ok_ && pending_.size() == begin + 1;
     const std::uint32_t first = single ? pending_.back() : kNoNode;
@@ -211,14 +217,14 @@ class TemplateParser {
     return single ? first : add(node);
   }
   [[nodiscard]] std::uint32_t single_target() noexcept {
-    const Place place = peek().place;
+    const TemplatePlace place = peek().place;
     const std::uint32_t name = add({.kind = NodeKind::name, .text = demand_name(), .place = place});
     if (!takes(".")) return name;
     return add({.kind = NodeKind::attribute, .a = name, .text = demand_name(), .place = place});
   }
 
-  [[nodiscard]] std::uint32_t assign(Place place) noexcept {
-    Node node{.kind = NodeKind::assign, .place = place};
+  [[nodiscard]] std::uint32_t assign(TemplatePlace place) noexcept {
+    TemplateNode node{.kind = NodeKind::assign, .place = place};
     node.a = target();
     if (takes("=")) {
       node.b = tuple();
@@ -235,14 +241,14 @@ class TemplateParser {
     return add(node);
   }
 
-  [[nodiscard]] std::uint32_t macro(Place place) noexcept {
-    Node node{.kind = NodeKind::macro, .text = demand_name(), .place = place};
+  [[nodiscard]] std::uint32_t macro(TemplatePlace place) noexcept {
+    TemplateNode node{.kind = NodeKind::macro, .text = demand_name(), .place = place};
     const std::uint32_t outer = loops_;
     loops_ = 0;
     demand("(");
     const std::size_t begin = begin_list();
     while (ok_ && !is(")")) {
-      Node parameter{.kind = NodeKind::parameter, .place = peek().place};
+      TemplateNode parameter{.kind = NodeKind::parameter, .place = peek().place};
       parameter.text = demand_name();
       if (takes("=")) parameter.a = expression();
       push(add(parameter));
@@ -257,8 +263,8 @@ class TemplateParser {
     return add(node);
   }
 
-  [[nodiscard]] std::uint32_t filtered(Place place) noexcept {
-    Node node{.kind = NodeKind::filter_block, .place = place};
+  [[nodiscard]] std::uint32_t filtered(TemplatePlace place) noexcept {
+    TemplateNode node{.kind = NodeKind::filter_block, .place = place};
     node.a = filter_of(kNoNode);
     while (ok_ && takes("|")) node.a = filter_of(node.a);
     demand_end_of_block();
@@ -267,7 +273,7 @@ class TemplateParser {
     return add(node);
   }
   /// Marks what the assistant said, for training: the body as it is.
-  [[nodiscard]] std::uint32_t generation(Place) noexcept {
+  [[nodiscard]] std::uint32_t generation(TemplatePlace) noexcept {
     demand_end_of_block();
     const std::uint32_t body = statements({"endgeneration"});
     demand_end("endgeneration");
@@ -278,7 +284,7 @@ class TemplateParser {
 
   /// An expression, or several as a tuple.
   [[nodiscard]] std::uint32_t tuple(bool conditional_too = true) noexcept {
-    Node node{.kind = NodeKind::tuple, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::tuple, .place = peek().place};
     const auto one = [&] { return conditional_too ? expression() : either(); };
     const std::uint32_t first = one();
     if (!is(",")) return first;
@@ -289,16 +295,16 @@ class TemplateParser {
     return add(node);
   }
   [[nodiscard]] bool begins_expression() const noexcept {
-    const TokenKind kind = peek().kind;
-    return kind == TokenKind::name || kind == TokenKind::string || kind == TokenKind::integer ||
-           kind == TokenKind::real || is("(") || is("[") || is("{") || is("-") || is("+");
+    const TemplateTokenKind kind = peek().kind;
+    return kind == TemplateTokenKind::name || kind == TemplateTokenKind::string || kind == TemplateTokenKind::integer ||
+           kind == TemplateTokenKind::real || is("(") || is("[") || is("{") || is("-") || is("+");
   }
 
   [[nodiscard]] std::uint32_t expression() noexcept {
     if (++depth_ > kDepth) fault(peek().place, "expected at most ", kDepth, " nested expressions");
     std::uint32_t left = ok_ ? either() : 0;
     while (ok_ && is_name("if")) {
-      Node node{.kind = NodeKind::conditional, .a = left, .place = peek().place};
+      TemplateNode node{.kind = NodeKind::conditional, .a = left, .place = peek().place};
       advance();
       node.b = either();
       if (takes_name("else")) node.c = expression();
@@ -310,7 +316,7 @@ class TemplateParser {
   [[nodiscard]] std::uint32_t either() noexcept {
     std::uint32_t left = both();
     while (ok_ && is_name("or")) {
-      const Place place = peek().place;
+      const TemplatePlace place = peek().place;
       advance();
       const std::uint32_t right = both();
       left = add({.kind = NodeKind::either, .a = left, .b = right, .place = place});
@@ -320,7 +326,7 @@ class TemplateParser {
   [[nodiscard]] std::uint32_t both() noexcept {
     std::uint32_t left = inverted();
     while (ok_ && is_name("and")) {
-      const Place place = peek().place;
+      const TemplatePlace place = peek().place;
       advance();
       const std::uint32_t right = inverted();
       left = add({.kind = NodeKind::both, .a = left, .b = right, .place = place});
@@ -328,7 +334,7 @@ class TemplateParser {
     return left;
   }
   [[nodiscard]] std::uint32_t inverted() noexcept {
-    const Place place = peek().place;
+    const TemplatePlace place = peek().place;
     if (!takes_name("not")) return compared();
     if (++depth_ > kDepth) fault(place, "expected at most ", kDepth, " nested expressions");
     const std::uint32_t inner = ok_ ? inverted() : 0;
@@ -344,10 +350,10 @@ class TemplateParser {
   [[nodiscard]] std::uint32_t compared() noexcept {
     const std::uint32_t left = binary(0);
     if (!ok_ || comparison_here().empty()) return left;
-    Node node{.kind = NodeKind::compare, .a = left, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::compare, .a = left, .place = peek().place};
     const std::size_t begin = begin_list();
     for (std::string_view op = comparison_here(); ok_ && !op.empty(); op = comparison_here()) {
-      const Place place = peek().place;
+      const TemplatePlace place = peek().place;
       advance();
       if (op == "not in") advance();
       const std::uint32_t right = binary(0);
@@ -369,7 +375,7 @@ class TemplateParser {
     std::uint32_t left = binary(level + 1);
     for (std::string_view op = operator_here(level); ok_ && !op.empty(); op = operator_here(level)) {
       if (op == "~") return concatenated(left, level);
-      const Place place = peek().place;
+      const TemplatePlace place = peek().place;
       advance();
       const std::uint32_t right = binary(level + 1);
       left = add({.kind = NodeKind::arithmetic, .a = left, .b = right, .text = op, .place = place});
@@ -377,7 +383,7 @@ class TemplateParser {
     return left;
   }
   [[nodiscard]] std::uint32_t concatenated(std::uint32_t first, std::uint32_t level) noexcept {
-    Node node{.kind = NodeKind::concatenate, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::concatenate, .place = peek().place};
     const std::size_t begin = begin_list();
     push(first);
     while (ok_ && takes("~")) push(binary(level + 1));
@@ -387,7 +393,7 @@ class TemplateParser {
 
   [[nodiscard]] std::uint32_t unary(bool filters) noexcept {
     if (++depth_ > kDepth) fault(peek().place, "expected at most ", kDepth, " nested expressions");
-    const Place place = peek().place;
+    const TemplatePlace place = peek().place;
     std::uint32_t node = 0;
     if (!ok_)
       node = 0;
@@ -404,35 +410,35 @@ class TemplateParser {
   }
 
   [[nodiscard]] std::uint32_t literal(Value value) noexcept {
-    const Place place = peek().place;
+    const TemplatePlace place = peek().place;
     advance();
     return add({.kind = NodeKind::literal, .value = value, .place = place});
   }
   [[nodiscard]] std::uint32_t primary() noexcept {
-    const Token& token = peek();
+    const TemplateToken& token = peek();
     switch (token.kind) {
-      case TokenKind::name:
+      case TemplateTokenKind::name:
         if (token.text == "true" || token.text == "True") return literal(Value::of(true));
         if (token.text == "false" || token.text == "False") return literal(Value::of(false));
         if (token.text == "none" || token.text == "None") return literal(Value::none());
         advance();
         return add({.kind = NodeKind::name, .text = token.text, .place = token.place});
-      case TokenKind::integer:
-      case TokenKind::real:
+      case TemplateTokenKind::integer:
+      case TemplateTokenKind::real:
         return literal(token.value);
-      case TokenKind::string:
+      case TemplateTokenKind::string:
         return strings();
-      case TokenKind::op:
+      case TemplateTokenKind::op:
         if (token.text == "(") return bracketed();
         if (token.text == "[") return list();
         if (token.text == "{") return dict();
         break;
-      case TokenKind::end:
-      case TokenKind::text:
-      case TokenKind::begin_output:
-      case TokenKind::end_output:
-      case TokenKind::begin_block:
-      case TokenKind::end_block:
+      case TemplateTokenKind::end:
+      case TemplateTokenKind::text:
+      case TemplateTokenKind::begin_output:
+      case TemplateTokenKind::end_output:
+      case TemplateTokenKind::begin_block:
+      case TemplateTokenKind::end_block:
         break;
     }
     expected("an expression");
@@ -440,18 +446,18 @@ class TemplateParser {
   }
   /// Adjacent strings are one.
   [[nodiscard]] std::uint32_t strings() noexcept {
-    const Place place = peek().place;
+    const TemplatePlace place = peek().place;
     std::uint32_t left = literal(peek().value);
-    if (peek().kind != TokenKind::string) return left;
-    Node node{.kind = NodeKind::concatenate, .place = place};
+    if (peek().kind != TemplateTokenKind::string) return left;
+    TemplateNode node{.kind = NodeKind::concatenate, .place = place};
     const std::size_t begin = begin_list();
     push(left);
-    while (ok_ && peek().kind == TokenKind::string) push(literal(peek().value));
+    while (ok_ && peek().kind == TemplateTokenKind::string) push(literal(peek().value));
     end_list(begin, node);
     return add(node);
   }
   [[nodiscard]] std::uint32_t bracketed() noexcept {
-    Node node{.kind = NodeKind::tuple, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::tuple, .place = peek().place};
     demand("(");
     if (takes(")")) return add(node);
     const std::uint32_t inner = tuple();
@@ -459,7 +465,7 @@ class TemplateParser {
     return inner;
   }
   [[nodiscard]] std::uint32_t list() noexcept {
-    Node node{.kind = NodeKind::list, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::list, .place = peek().place};
     demand("[");
     const std::size_t begin = begin_list();
     while (ok_ && !is("]")) {
@@ -471,11 +477,11 @@ class TemplateParser {
     return add(node);
   }
   [[nodiscard]] std::uint32_t dict() noexcept {
-    Node node{.kind = NodeKind::dict, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::dict, .place = peek().place};
     demand("{");
     const std::size_t begin = begin_list();
     while (ok_ && !is("}")) {
-      Node pair{.kind = NodeKind::pair, .place = peek().place};
+      TemplateNode pair{.kind = NodeKind::pair, .place = peek().place};
       pair.a = expression();
       demand(":");
       pair.b = expression();
@@ -489,7 +495,7 @@ class TemplateParser {
 
   [[nodiscard]] std::uint32_t postfix(std::uint32_t node) noexcept {
     while (ok_) {
-      const Place place = peek().place;
+      const TemplatePlace place = peek().place;
       if (takes("."))
         node = member(node, place);
       else if (takes("["))
@@ -501,15 +507,15 @@ class TemplateParser {
     }
     return node;
   }
-  [[nodiscard]] std::uint32_t member(std::uint32_t of, Place place) noexcept {
-    if (peek().kind == TokenKind::integer) {
+  [[nodiscard]] std::uint32_t member(std::uint32_t of, TemplatePlace place) noexcept {
+    if (peek().kind == TemplateTokenKind::integer) {
       const std::uint32_t index = literal(peek().value);
       return add({.kind = NodeKind::item, .a = of, .b = index, .place = place});
     }
     return add({.kind = NodeKind::attribute, .a = of, .text = demand_name(), .place = place});
   }
-  [[nodiscard]] std::uint32_t subscript(std::uint32_t of, Place place) noexcept {
-    Node node{.kind = NodeKind::item, .a = of, .place = place};
+  [[nodiscard]] std::uint32_t subscript(std::uint32_t of, TemplatePlace place) noexcept {
+    TemplateNode node{.kind = NodeKind::item, .a = of, .place = place};
     if (!is(":")) node.b = expression();
     if (is(":")) {
       node.kind = NodeKind::slice;
@@ -521,16 +527,16 @@ class TemplateParser {
     return add(node);
   }
   [[nodiscard]] std::uint32_t call(std::uint32_t callee) noexcept {
-    Node node{.kind = NodeKind::call, .a = callee, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::call, .a = callee, .place = peek().place};
     arguments(node);
     return add(node);
   }
-  void arguments(Node& node) noexcept {
+  void arguments(TemplateNode& node) noexcept {
     demand("(");
     const std::size_t begin = begin_list();
     while (ok_ && !is(")")) {
-      if (peek().kind == TokenKind::name && peek(1).kind == TokenKind::op && peek(1).text == "=") {
-        Node keyword{.kind = NodeKind::keyword, .text = peek().text, .place = peek().place};
+      if (peek().kind == TemplateTokenKind::name && peek(1).kind == TemplateTokenKind::op && peek(1).text == "=") {
+        TemplateNode keyword{.kind = NodeKind::keyword, .text = peek().text, .place = peek().place};
         advance();
         advance();
         keyword.a = expression();
@@ -558,7 +564,7 @@ class TemplateParser {
     return node;
   }
   [[nodiscard]] std::uint32_t filter_of(std::uint32_t input) noexcept {
-    Node node{.kind = NodeKind::filter, .a = input, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::filter, .a = input, .place = peek().place};
     node.text = demand_name();
     if (is("(")) arguments(node);
     return add(node);
@@ -566,7 +572,7 @@ class TemplateParser {
   [[nodiscard]] std::uint32_t tested(std::uint32_t input) noexcept {
     advance();
     const bool inverts = takes_name("not");
-    Node node{.kind = NodeKind::test, .a = input, .place = peek().place};
+    TemplateNode node{.kind = NodeKind::test, .a = input, .place = peek().place};
     node.text = demand_name();
     const bool argument = begins_expression() && !is("-") && !is("+") && !is_name("else") && !is_name("or") &&
                           !is_name("and") && !is_name("is") && !is_name("if") && !is_name("not") && !is_name("in");
@@ -581,7 +587,7 @@ class TemplateParser {
     return inverts ? add({.kind = NodeKind::invert, .a = test, .place = node.place}) : test;
   }
 
-  Span<const Token> tokens_;
+  Span<const TemplateToken> tokens_;
   TemplateProgram program_;
   Vector<std::uint32_t> pending_;
   std::size_t at_ = 0;

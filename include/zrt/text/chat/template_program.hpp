@@ -50,7 +50,7 @@ enum class NodeKind : std::uint8_t {
 
 inline constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
 
-struct Node {
+struct TemplateNode {
   NodeKind kind = NodeKind::block;
   std::uint16_t depth = 1;
   std::uint32_t a = kNoNode;
@@ -62,19 +62,19 @@ struct Node {
   std::uint32_t count = 0;
   std::string_view text{};
   Value value{};
-  Place place{};
+  TemplatePlace place{};
 };
 
 /// A parsed template. Its texts lie in the source and in the Values of the parser.
 struct TemplateProgram {
   explicit TemplateProgram(const Allocator& a) noexcept : nodes(a), lists(a) {}
 
-  Vector<Node> nodes;
+  Vector<TemplateNode> nodes;
   Vector<std::uint32_t> lists;
   std::uint32_t root = kNoNode;
 
-  [[nodiscard]] const Node& node(std::uint32_t index) const noexcept { return nodes[index]; }
-  [[nodiscard]] Span<const std::uint32_t> children(const Node& node) const noexcept {
+  [[nodiscard]] const TemplateNode& node(std::uint32_t index) const noexcept { return nodes[index]; }
+  [[nodiscard]] Span<const std::uint32_t> children(const TemplateNode& node) const noexcept {
     return lists.span().subspan(node.first, node.count);
   }
 };

@@ -271,7 +271,7 @@ class TemplateRun {
   Values& values;
   const RenderLimits& limits;
   std::int64_t now;  ///< seconds since 1970 on the clock that templates see
-  Place place{};
+  TemplatePlace place{};
 
  private:
   static constexpr std::uint32_t kDepth = 100;

@@ -17,7 +17,7 @@
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// A part of a text: plain when `token` is kNoToken, else that token.
-struct Fragment {
+struct TextPart {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::int32_t token = kNoToken;
@@ -69,7 +69,7 @@ class SpecialTokens {
   };
 
   /// Writes the fragments of `text` to `out`.
-  [[nodiscard]] Result<void> split(std::string_view text, const Rules& rules, Vector<Fragment>& out) const noexcept {
+  [[nodiscard]] Result<void> split(std::string_view text, const Rules& rules, Vector<TextPart>& out) const noexcept {
     out.clear();
     if (text.empty()) return {};
     Vector<Occurrence> open(out.allocator());
@@ -168,7 +168,7 @@ class SpecialTokens {
   /// Appends the tokens that cut a text of `size` bytes, in the order of their places. What was cut out
   /// before is never shorter, so a token is free where its first and its last byte are.
   [[nodiscard]] Result<void> choose(std::size_t size, const Rules& rules, Vector<Occurrence>& open,
-                                    Vector<Fragment>& out) const noexcept {
+                                    Vector<TextPart>& out) const noexcept {
     if (open.empty()) return {};
     Vector<bool> taken(out.allocator());
     if (auto r = taken.resize(size); !r) return r;
@@ -191,15 +191,15 @@ class SpecialTokens {
       }
       open.pop_back();
     }
-    heap_sort(out.span(), [](const Fragment& a, const Fragment& b) { return a.begin < b.begin; });
+    heap_sort(out.span(), [](const TextPart& a, const TextPart& b) { return a.begin < b.begin; });
     return {};
   }
 
   /// Puts the plain text of `size` bytes between and around the tokens in `out`.
-  [[nodiscard]] static Result<void> fill_gaps(std::size_t size, Vector<Fragment>& out) noexcept {
-    Vector<Fragment> whole(out.allocator());
+  [[nodiscard]] static Result<void> fill_gaps(std::size_t size, Vector<TextPart>& out) noexcept {
+    Vector<TextPart> whole(out.allocator());
     std::size_t at = 0;
-    for (const Fragment& token : out) {
+    for (const TextPart& token : out) {
       if (at < token.begin)
         if (auto r = whole.push_back({at, token.begin, kNoToken}); !r) return r;
       if (auto r = whole.push_back(token); !r) return r;

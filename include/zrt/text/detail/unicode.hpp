@@ -99,14 +99,14 @@ struct CodePoint {
 }
 
 /// A code point range, both ends included.
-struct Range {
+struct CodePointRange {
   char32_t first;
   char32_t last;
 };
 
 /// Says whether one of the sorted, disjoint `ranges` holds `code_point`.
 template <std::size_t N>
-[[nodiscard]] constexpr bool any_holds(const std::array<Range, N>& ranges, char32_t code_point) noexcept {
+[[nodiscard]] constexpr bool any_holds(const std::array<CodePointRange, N>& ranges, char32_t code_point) noexcept {
   std::size_t low = 0;
   std::size_t high = N;
   while (low < high) {

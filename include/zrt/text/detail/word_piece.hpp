@@ -20,14 +20,14 @@ namespace zrt::inline ZRT_ABI::text::detail {
 
 /// An ideograph, which is a word of its own; the ranges are those of BERT's tokenizer.
 [[nodiscard]] constexpr bool is_ideograph(char32_t code_point) noexcept {
-  constexpr std::array<Range, 8> ranges{{{0x3400, 0x4dbf},
-                                         {0x4e00, 0x9fff},
-                                         {0xf900, 0xfaff},
-                                         {0x20000, 0x2a6df},
-                                         {0x2a700, 0x2b73f},
-                                         {0x2b740, 0x2b81f},
-                                         {0x2b920, 0x2ceaf},
-                                         {0x2f800, 0x2fa1f}}};
+  constexpr std::array<CodePointRange, 8> ranges{{{0x3400, 0x4dbf},
+                                                  {0x4e00, 0x9fff},
+                                                  {0xf900, 0xfaff},
+                                                  {0x20000, 0x2a6df},
+                                                  {0x2a700, 0x2b73f},
+                                                  {0x2b740, 0x2b81f},
+                                                  {0x2b920, 0x2ceaf},
+                                                  {0x2f800, 0x2fa1f}}};
   return any_holds(ranges, code_point);
 }
 

@@ -103,7 +103,7 @@ class GbnfReader {
 
   // --- states ----------------------------------------------------------------------------------------
 
-  [[nodiscard]] std::uint32_t add(const State& state) noexcept {
+  [[nodiscard]] std::uint32_t add(const RuleState& state) noexcept {
     if (!ok_) return 0;
     auto added = grammar_.add(state);
     if (!added) ok_ = false, error_ = added.error();
@@ -334,12 +334,12 @@ class GbnfReader {
     return ok_ ? one_of_ranges() : Fragment{};
   }
   void invert_ranges() noexcept {
-    Vector<unicode::Range> inverted(ranges_.allocator());
+    Vector<unicode::CodePointRange> inverted(ranges_.allocator());
     char32_t from = 0;
     while (ok_) {
       // The range that begins first of those that end at `from` or after it.
-      const unicode::Range* next = nullptr;
-      for (const unicode::Range& r : ranges_)
+      const unicode::CodePointRange* next = nullptr;
+      for (const unicode::CodePointRange& r : ranges_)
         if (r.last >= from && (next == nullptr || r.first < next->first)) next = &r;
       const char32_t until = next == nullptr ? 0x110000 : next->first;
       if (until > from) keep(inverted.push_back({from, until - 1}));
@@ -353,9 +353,10 @@ class GbnfReader {
     bool first = true;
     // A surrogate is no character.
     for (std::size_t i = 0; ok_ && i < ranges_.size(); ++i) {
-      const unicode::Range r = ranges_[i];
-      for (const unicode::Range& part : {unicode::Range{r.first, r.last < 0xd7ff ? r.last : char32_t{0xd7ff}},
-                                         unicode::Range{r.first > 0xe000 ? r.first : char32_t{0xe000}, r.last}}) {
+      const unicode::CodePointRange r = ranges_[i];
+      for (const unicode::CodePointRange& part :
+           {unicode::CodePointRange{r.first, r.last < 0xd7ff ? r.last : char32_t{0xd7ff}},
+            unicode::CodePointRange{r.first > 0xe000 ? r.first : char32_t{0xe000}, r.last}}) {
         if (part.first > part.last || !ok_) continue;
         const Fragment one = range(part.first, part.last);
         all = first ? one : either(all, one);
@@ -434,8 +435,8 @@ class GbnfReader {
   std::string_view source_;
   Grammar grammar_;
   Vector<std::string_view> names_;
-  Vector<std::uint32_t> by_name_;  ///< rules in the order of their names
-  Vector<unicode::Range> ranges_;  ///< of the class being read
+  Vector<std::uint32_t> by_name_;           ///< rules in the order of their names
+  Vector<unicode::CodePointRange> ranges_;  ///< of the class being read
   std::size_t at_ = 0;
   std::uint64_t work_ = 0;
   bool ok_ = true;

@@ -20,7 +20,7 @@ enum class StateKind : std::uint8_t {
 inline constexpr std::uint32_t kNoState = ~std::uint32_t{0};
 
 /// A place in a rule.
-struct State {
+struct RuleState {
   StateKind kind = StateKind::jump;
   std::uint8_t first = 0;
   std::uint8_t last = 0;
@@ -36,7 +36,7 @@ class Grammar {
 
   explicit Grammar(const Allocator& a) noexcept : states_(a), rules_(a) {}
 
-  [[nodiscard]] const State& state(std::uint32_t index) const noexcept { return states_[index]; }
+  [[nodiscard]] const RuleState& state(std::uint32_t index) const noexcept { return states_[index]; }
   [[nodiscard]] std::size_t states() const noexcept { return states_.size(); }
   /// The first state of a rule.
   [[nodiscard]] std::uint32_t rule(std::uint32_t index) const noexcept { return rules_[index]; }
@@ -47,13 +47,13 @@ class Grammar {
   // --- for readers -----------------------------------------------------------------------------------
 
   /// Errors: Errc::limit_exceeded, Errc::out_of_memory.
-  [[nodiscard]] Result<std::uint32_t> add(const State& state) noexcept {
+  [[nodiscard]] Result<std::uint32_t> add(const RuleState& state) noexcept {
     if (states_.size() >= kMostStates)
       return fail(Errc::limit_exceeded, "the grammar has more than ", kMostStates, " states, repetitions included");
     if (auto r = states_.push_back(state); !r) return pass(r);
     return static_cast<std::uint32_t>(states_.size() - 1);
   }
-  [[nodiscard]] State& edit(std::uint32_t index) noexcept { return states_[index]; }
+  [[nodiscard]] RuleState& edit(std::uint32_t index) noexcept { return states_[index]; }
   /// Adds a rule without a beginning.
   [[nodiscard]] Result<std::uint32_t> add_rule() noexcept {
     if (rules_.size() >= kMostRules)
@@ -65,7 +65,7 @@ class Grammar {
   void set_root(std::uint32_t rule) noexcept { root_ = rule; }
 
  private:
-  Vector<State> states_;
+  Vector<RuleState> states_;
   Vector<std::uint32_t> rules_;
   std::uint32_t root_ = 0;
 };

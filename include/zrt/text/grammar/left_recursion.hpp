@@ -53,7 +53,7 @@ class LeftRecursion {
     return r;
   }
   [[nodiscard]] Result<void> step(Place at) noexcept {
-    const State& s = grammar_.state(at.state);
+    const RuleState& s = grammar_.state(at.state);
     if (s.kind == StateKind::end) return make_nullable(at.rule);
     if (s.kind == StateKind::call) return enter(s, at.rule);
     if (s.kind == StateKind::split)
@@ -61,7 +61,7 @@ class LeftRecursion {
     return s.kind == StateKind::bytes ? Result<void>{} : open_.push_back({s.next, at.rule});
   }
   /// What stands behind a call is reached when the called rule turns out to need no byte.
-  [[nodiscard]] Result<void> enter(const State& call, std::uint32_t caller) noexcept {
+  [[nodiscard]] Result<void> enter(const RuleState& call, std::uint32_t caller) noexcept {
     Rule& callee = rules_[call.other];
     if (auto r = calls_.push_back({caller, call.next, callee.callers}); !r) return r;
     callee.callers = static_cast<std::uint32_t>(calls_.size() - 1);

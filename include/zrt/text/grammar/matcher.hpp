@@ -246,7 +246,7 @@ class Matcher {
     if (auto r = visit(from); !r) return r;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       const Place place = pending_[i];
-      const State& s = grammar_->state(place.state);
+      const RuleState& s = grammar_->state(place.state);
       switch (s.kind) {
         case StateKind::bytes:
           if (auto r = keep(place); !r) return r;
@@ -285,7 +285,7 @@ class Matcher {
     return next_.push_back(place);
   }
   /// A call that is its rule's last part opens no frame, so that a list does not nest.
-  [[nodiscard]] Result<void> enter(const State& call, std::uint32_t frame) noexcept {
+  [[nodiscard]] Result<void> enter(const RuleState& call, std::uint32_t frame) noexcept {
     std::uint32_t back = call.next;
     while (grammar_->state(back).kind == StateKind::jump) back = grammar_->state(back).next;
     if (grammar_->state(back).kind == StateKind::end) return visit({grammar_->rule(call.other), frame});
@@ -316,7 +316,7 @@ class Matcher {
     bool accepting = false;
     for (std::uint32_t i = 0; i < from.count; ++i) {
       const Place place = places_[from.first + i];
-      const State& s = grammar_->state(place.state);
+      const RuleState& s = grammar_->state(place.state);
       if (byte < s.first || byte > s.last) continue;
       if (auto r = close({s.next, place.frame}); !r) return pass(r);
       accepting = accepting || accepting_;

@@ -21,7 +21,7 @@ struct DeepSeekLlm {
 
   /// Cased letters as that definition lists them; scripts without case are not among them.
   struct Letters {
-    static constexpr std::array<detail::Range, 84> ranges{{
+    static constexpr std::array<detail::CodePointRange, 84> ranges{{
         {0x41, 0x5a},       {0x61, 0x7a},       {0xb5, 0xb5},       {0xc0, 0xd6},       {0xd8, 0xf6},
         {0xf8, 0x1ba},      {0x1bc, 0x1bf},     {0x1c4, 0x293},     {0x295, 0x2af},     {0x370, 0x373},
         {0x376, 0x377},     {0x37b, 0x37d},     {0x37f, 0x37f},     {0x386, 0x386},     {0x388, 0x38a},
@@ -44,7 +44,7 @@ struct DeepSeekLlm {
   };
 
   struct Signs {
-    static constexpr std::array<detail::Range, 6> ranges{{
+    static constexpr std::array<detail::CodePointRange, 6> ranges{{
         {0x21, 0x2f},
         {0x3a, 0x7e},
         {0x2018, 0x201f},
@@ -56,7 +56,7 @@ struct DeepSeekLlm {
   };
 
   struct Cjk {
-    static constexpr std::array<detail::Range, 2> ranges{{{0x800, 0x9fa5}, {0xac00, 0xd7ff}}};
+    static constexpr std::array<detail::CodePointRange, 2> ranges{{{0x800, 0x9fa5}, {0xac00, 0xd7ff}}};
     static bool holds(char32_t c) noexcept { return detail::any_holds(ranges, c) && !detail::properties_of(c).space(); }
   };
 

@@ -70,7 +70,7 @@ struct DeepSeekV3Words {
 
 /// Chinese characters and Japanese kana.
 struct HanAndKana {
-  static constexpr std::array<detail::Range, 2> ranges{{{0x3040, 0x30ff}, {0x4e00, 0x9fa5}}};
+  static constexpr std::array<detail::CodePointRange, 2> ranges{{{0x3040, 0x30ff}, {0x4e00, 0x9fa5}}};
   static bool holds(char32_t c) noexcept { return detail::any_holds(ranges, c); }
 };
 
@@ -86,7 +86,7 @@ static_assert(PreTokenizer<DeepSeekV3>);
 struct Afmoe {
   /// Blocks of these scripts, as llama.cpp has them: all from U+4E00 to U+FAFF is one.
   struct Unspaced {
-    static constexpr std::array<detail::Range, 9> ranges{{
+    static constexpr std::array<detail::CodePointRange, 9> ranges{{
         {0xe40, 0xeff},
         {0x1000, 0x109f},
         {0x1100, 0x11ff},

@@ -57,7 +57,7 @@ struct WordRules {
 
 /// Chinese characters, as blocks.
 struct Han {
-  static constexpr std::array<detail::Range, 9> ranges{{
+  static constexpr std::array<detail::CodePointRange, 9> ranges{{
       {0x3400, 0x4dbf},
       {0x4e00, 0x9fff},
       {0xf900, 0xfaff},

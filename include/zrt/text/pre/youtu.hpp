@@ -13,11 +13,11 @@ namespace zrt::inline ZRT_ABI::text::pre {
 /// Korean letters, East Asian punctuation, Bopomofo and Chinese with Japanese apart, each run of its own; then words.
 struct Youtu {
   struct Korean {
-    static constexpr std::array<detail::Range, 2> ranges{{{0x3131, 0x318e}, {0xac00, 0xd7a3}}};
+    static constexpr std::array<detail::CodePointRange, 2> ranges{{{0x3131, 0x318e}, {0xac00, 0xd7a3}}};
     static bool holds(char32_t c) noexcept { return detail::any_holds(ranges, c); }
   };
   struct Punctuation {
-    static constexpr std::array<detail::Range, 9> ranges{{
+    static constexpr std::array<detail::CodePointRange, 9> ranges{{
         {0x2014, 0x2014},
         {0x2018, 0x2019},
         {0x201c, 0x201d},

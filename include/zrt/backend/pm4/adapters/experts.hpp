@@ -8,7 +8,7 @@
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// Which rows of a stack of matrices a product takes, and where its results go.
-struct ExpertRows {
+struct ExpertProduct {
   std::uint32_t rows = 0;  ///< of each expert
   std::uint32_t used = 0;  ///< experts of a token
   std::uint32_t experts = 0;
@@ -22,7 +22,7 @@ struct ExpertRows {
 /// absent. `beside`: as KernelCall::beside. A step's prompt takes the same way: one wave for each 32 rows of a pair.
 [[nodiscard]] inline Result<void> project_experts(Recorder& recorder, const Weight& weight, const Weight& bias,
                                                   const Tensor& ids, const ActivationRows& a, const StepCount& pairs,
-                                                  const ExpertRows& of, std::uint64_t y, bool beside) noexcept {
+                                                  const ExpertProduct& of, std::uint64_t y, bool beside) noexcept {
   const auto kernels = find_product(weight, a.act);
   if (!kernels) return pass(kernels);
   const Name kernel = Name::of("experts_", name(weight.dtype));

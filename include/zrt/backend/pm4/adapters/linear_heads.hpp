@@ -33,13 +33,13 @@ template <> struct Adapter<ops::LinearHeads> {
     }
     const auto rows = round_rows(recorder, x, heads, most, cols, p.act, workspace);
     if (!rows) return pass(rows);
-    const ExpertRows of{.rows = outputs,
-                        .used = p.heads,
-                        .experts = p.heads,
-                        .stride = outputs,
-                        .first = 0,
-                        .by_pair = true,
-                        .y_stride = y_dim};
+    const ExpertProduct of{.rows = outputs,
+                           .used = p.heads,
+                           .experts = p.heads,
+                           .stride = outputs,
+                           .first = 0,
+                           .by_pair = true,
+                           .y_stride = y_dim};
     return project_experts(recorder, c.w[0], {}, {}, *rows, heads, of, c.out[0].address + std::uint64_t{p.pass} * 4,
                            false);
   }

@@ -27,13 +27,13 @@ template <> struct Adapter<ops::MoeDownAcc> {
     const auto rows = round_rows(recorder, c.in[0].address, pairs, most, h.last().extent, c.params.act, workspace);
     if (!rows) return pass(rows);
     const std::uint64_t branch = workspace.take(most * outputs * 4);
-    const ExpertRows of{.rows = outputs,
-                        .used = used,
-                        .experts = experts,
-                        .stride = outputs,
-                        .first = 0,
-                        .by_pair = true,
-                        .y_stride = outputs};
+    const ExpertProduct of{.rows = outputs,
+                           .used = used,
+                           .experts = experts,
+                           .stride = outputs,
+                           .first = 0,
+                           .by_pair = true,
+                           .y_stride = outputs};
     if (auto r = project_experts(recorder, c.w[0], c.w[1], c.in[1], *rows, pairs, of, branch, false); !r) return r;
     KernelCall call("expert_sum");
     call.buffer(branch).buffer(c.in[1]).buffer(c.in[2]).buffer(c.w[2]).buffer(c.in[3]).buffer(c.out[0]).fault();

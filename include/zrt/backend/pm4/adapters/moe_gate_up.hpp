@@ -42,13 +42,13 @@ template <> struct Adapter<ops::MoeGateUp> {
     }
     const std::uint64_t h = c.out[0].address, up = gated ? workspace.take(most * used * inner * 4) : h;
     const std::uint32_t stride = fused ? 2 * inner : inner;
-    ExpertRows of{.rows = inner,
-                  .used = used,
-                  .experts = stride == 0 ? 0 : c.w[O::up].rows / stride,
-                  .stride = stride,
-                  .first = 0,
-                  .by_pair = false,
-                  .y_stride = inner};
+    ExpertProduct of{.rows = inner,
+                     .used = used,
+                     .experts = stride == 0 ? 0 : c.w[O::up].rows / stride,
+                     .stride = stride,
+                     .first = 0,
+                     .by_pair = false,
+                     .y_stride = inner};
     if (gated)
       if (auto r = project_experts(recorder, fused ? c.w[O::up] : c.w[O::gate], c.w[O::gate_bias], c.in[1], for_gate,
                                    pairs, of, h, false);

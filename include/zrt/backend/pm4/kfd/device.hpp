@@ -54,7 +54,7 @@ template <OperatingSystem Os> class Device {
   }
 
   [[nodiscard]] Os& os() const noexcept { return *os_; }
-  [[nodiscard]] const Node& node() const noexcept { return node_; }
+  [[nodiscard]] const GpuNode& node() const noexcept { return node_; }
   [[nodiscard]] const TargetFacts& target() const noexcept { return *find_target_version(node_.gfx_target_version); }
   [[nodiscard]] std::uint32_t compute_units() const noexcept {
     return node_.simd_per_cu == 0 ? 0 : node_.simd_count / node_.simd_per_cu;
@@ -92,7 +92,7 @@ template <OperatingSystem Os> class Device {
   Os* os_ = nullptr;
   File<Os> calls_{};
   int render_ = -1;  ///< of the operating system
-  Node node_{};
+  GpuNode node_{};
   std::uint32_t minor_ = 0;
 };
 

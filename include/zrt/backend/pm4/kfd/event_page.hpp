@@ -21,7 +21,7 @@ template <OperatingSystem Os> struct SignalEvent {
     const MutexLock lock(page.mutex);
     CreateEvent arguments{.event_type = EventType::signal, .auto_reset = 1};
     if (page.address != 0) return of(device, arguments, page.address);
-    auto memory = Memory<Os>::allocate(device, Heap::host_visible, kEventPageBytes, Access::read_write);
+    auto memory = Memory<Os>::allocate(device, Heap::host_visible, kEventPageBytes, GpuAccess::read_write);
     if (!memory) return pass(memory);
     arguments.event_page_offset = memory->handle();
     auto made = of(device, arguments, memory->address());

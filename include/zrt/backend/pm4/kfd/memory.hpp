@@ -7,10 +7,10 @@
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
-using pm4::Access;
+using pm4::GpuAccess;
 using pm4::Heap;
 
-[[nodiscard]] constexpr std::uint32_t memory_flags(Heap heap, Access access) noexcept {
+[[nodiscard]] constexpr std::uint32_t memory_flags(Heap heap, GpuAccess access) noexcept {
   std::uint32_t flags = kNoSubstitute;
   switch (heap) {
     case Heap::device_local:
@@ -23,8 +23,8 @@ using pm4::Heap;
       flags |= kGtt | kCoherent | kUncached;
       break;
   }
-  if (access == Access::read_write) flags |= kWritable;
-  if (access == Access::execute) flags |= kExecutable;
+  if (access == GpuAccess::read_write) flags |= kWritable;
+  if (access == GpuAccess::execute) flags |= kExecutable;
   return flags;
 }
 
@@ -58,7 +58,7 @@ template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
   ///
   /// Errors: Errc::invalid_argument for no bytes, size_overflow, out_of_memory; else as system_failure().
   [[nodiscard]] static Result<Memory> allocate(const Device& device, Heap heap, std::uint64_t bytes,
-                                               Access access) noexcept {
+                                               GpuAccess access) noexcept {
     const auto size = PlacedMemory<Os>::whole_pages(bytes);
     if (!size) return pass(size);
     Memory memory;

@@ -27,7 +27,7 @@ template <OperatingSystem Os> struct SavedQueue {
                                                  VectorRegisters registers) noexcept {
     const auto area = context_save(device.node().queue(), registers);
     if (!area) return pass(area);
-    auto save = Memory<Os>::allocate(device, Heap::device_local, area->mapping_bytes, Access::read_write);
+    auto save = Memory<Os>::allocate(device, Heap::device_local, area->mapping_bytes, GpuAccess::read_write);
     if (!save) return pass(save);
     arguments.ctx_save_restore_address = save->address();
     arguments.ctx_save_restore_size = area->save_bytes;

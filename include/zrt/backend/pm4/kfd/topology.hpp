@@ -13,7 +13,7 @@ namespace zrt::inline ZRT_ABI::pm4::kfd {
 inline constexpr std::string_view kTopologyNodes = "/sys/devices/virtual/kfd/kfd/topology/nodes/";
 
 /// A GPU, in the kernel's words; what a kernel does not say is 0.
-struct Node {
+struct GpuNode {
   std::uint32_t index = 0;
   std::uint32_t gpu_id = 0;
   std::uint32_t simd_count = 0;
@@ -36,19 +36,19 @@ namespace detail {
 
 struct NodeProperty {
   std::string_view name;
-  std::uint32_t Node::* member;
+  std::uint32_t GpuNode::* member;
 };
 inline constexpr auto kNodeProperties = std::to_array<NodeProperty>({
-    {"simd_count", &Node::simd_count},
-    {"simd_per_cu", &Node::simd_per_cu},
-    {"array_count", &Node::array_count},
-    {"simd_arrays_per_engine", &Node::simd_arrays_per_engine},
-    {"max_slots_scratch_cu", &Node::max_slots_scratch_cu},
-    {"num_xcc", &Node::num_xcc},
-    {"gfx_target_version", &Node::gfx_target_version},
-    {"drm_render_minor", &Node::drm_render_minor},
-    {"cwsr_size", &Node::cwsr_size},
-    {"ctl_stack_size", &Node::ctl_stack_size},
+    {"simd_count", &GpuNode::simd_count},
+    {"simd_per_cu", &GpuNode::simd_per_cu},
+    {"array_count", &GpuNode::array_count},
+    {"simd_arrays_per_engine", &GpuNode::simd_arrays_per_engine},
+    {"max_slots_scratch_cu", &GpuNode::max_slots_scratch_cu},
+    {"num_xcc", &GpuNode::num_xcc},
+    {"gfx_target_version", &GpuNode::gfx_target_version},
+    {"drm_render_minor", &GpuNode::drm_render_minor},
+    {"cwsr_size", &GpuNode::cwsr_size},
+    {"ctl_stack_size", &GpuNode::ctl_stack_size},
 });
 
 /// The decimal number that is all of `text`, if it fits 32 bits.
@@ -69,7 +69,7 @@ inline constexpr auto kNodeProperties = std::to_array<NodeProperty>({
 /// Takes the properties that a node needs from the text of a `properties` file, a name and a number in a line.
 ///
 /// Errors: Errc::invalid_metadata for a line without a number, or one that does not fit.
-[[nodiscard]] constexpr Result<void> parse_properties(std::string_view text, Node& node) noexcept {
+[[nodiscard]] constexpr Result<void> parse_properties(std::string_view text, GpuNode& node) noexcept {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = slice(text, 0, end);
@@ -123,7 +123,7 @@ template <OperatingSystem Os>
 ///
 /// Errors: where there is none, that of the first GPU that may not be read; else Errc::unsupported_device with the first
 /// GPU that is another; those of the files.
-template <OperatingSystem Os> [[nodiscard]] Result<Node> find_node(Os& os) noexcept {
+template <OperatingSystem Os> [[nodiscard]] Result<GpuNode> find_node(Os& os) noexcept {
   std::uint32_t other = 0;
   Result<void> closed;
   std::array<char, 8192> room{};
@@ -138,7 +138,7 @@ template <OperatingSystem Os> [[nodiscard]] Result<Node> find_node(Os& os) noexc
       if (closed) closed = pass(id);
       continue;
     }
-    Node node{.index = index};
+    GpuNode node{.index = index};
     const auto gpu_id = detail::parse_number(id->substr(0, id->find('\n')), "gpu_id");
     if (!gpu_id) return pass(gpu_id);
     node.gpu_id = *gpu_id;

@@ -56,17 +56,17 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
   /// SavedQueue.
   [[nodiscard]] static Result<Transport> open(const Device& device, const TransportOptions& options = {}) noexcept {
     if (auto r = check(options); !r) return pass(r);
-    const Node& node = device.node();
-    auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, Access::read);
+    const GpuNode& node = device.node();
+    auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, GpuAccess::read);
     if (!ring) return pass(ring);
     // A page for each pointer: the queue only reads the one.
-    auto write_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read);
+    auto write_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, GpuAccess::read);
     if (!write_pointer) return pass(write_pointer);
-    auto read_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
+    auto read_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, GpuAccess::read_write);
     if (!read_pointer) return pass(read_pointer);
-    auto fence = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
+    auto fence = Memory::allocate(device, Heap::host_visible, kPageBytes, GpuAccess::read_write);
     if (!fence) return pass(fence);
-    auto eop = Memory::allocate(device, Heap::device_local, kEopBytes, Access::read_write);
+    auto eop = Memory::allocate(device, Heap::device_local, kEopBytes, GpuAccess::read_write);
     if (!eop) return pass(eop);
     auto signal_event = SignalEvent<Os>::create(device);
     if (!signal_event) return pass(signal_event);

@@ -26,7 +26,7 @@ template <class Target, class Memory, class Submit>
   if (kernel.buffers != c.buffers().size() || kernel.value_bytes != c.values().size() * 4)
     return fail(Errc::invalid_file, "it has ", kernel.buffers, " buffers and ", kernel.value_bytes,
                 " bytes of values, ", c.buffers().size(), " and ", c.values().size() * 4, " expected");
-  auto arguments = Memory::allocate(device, Heap::bar, kPageBytes, Access::read);
+  auto arguments = Memory::allocate(device, Heap::bar, kPageBytes, GpuAccess::read);
   if (!arguments) return pass(arguments);
   std::byte* to = arguments->span().data();
   std::array<Memory, KernelCase::kMostBuffers> memories{};
@@ -36,7 +36,7 @@ template <class Target, class Memory, class Submit>
       // What is read lies in video memory, what is written in the host's.
       const bool written = !buffer.after.empty();
       auto memory = Memory::allocate(device, written ? Heap::host_visible : Heap::bar, buffer.before.size(),
-                                     written ? Access::read_write : Access::read);
+                                     written ? GpuAccess::read_write : GpuAccess::read);
       if (!memory) return pass(memory);
       std::memcpy(memory->span().data(), buffer.before.data(), buffer.before.size());
       memories[i] = std::move(*memory);

@@ -7,7 +7,7 @@
 
 namespace zrt::inline ZRT_ABI::pm4::umq {
 
-using pm4::Access;
+using pm4::GpuAccess;
 using pm4::Heap;
 
 [[nodiscard]] constexpr GemCreate gem_create(Heap heap, std::uint64_t bytes) noexcept {
@@ -29,10 +29,10 @@ using pm4::Heap;
 }
 
 /// Memory of the host is in none of the GPU's caches, video memory where `past_caches` says so.
-[[nodiscard]] constexpr std::uint32_t va_flags(Heap heap, Access access, bool past_caches = false) noexcept {
+[[nodiscard]] constexpr std::uint32_t va_flags(Heap heap, GpuAccess access, bool past_caches = false) noexcept {
   std::uint32_t flags = kVaRead;
-  if (access == Access::read_write) flags |= kVaWrite;
-  if (access == Access::execute) flags |= kVaExecute;
+  if (access == GpuAccess::read_write) flags |= kVaWrite;
+  if (access == GpuAccess::execute) flags |= kVaExecute;
   if (heap == Heap::host_visible || past_caches) flags |= kVaUncached;
   return flags;
 }
@@ -64,17 +64,17 @@ template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
   ///
   /// Errors: Errc::invalid_argument for no bytes, size_overflow, out_of_memory; else as system_failure().
   [[nodiscard]] static Result<Memory> allocate(const Device& device, Heap heap, std::uint64_t bytes,
-                                               Access access) noexcept {
+                                               GpuAccess access) noexcept {
     return make(device, heap, bytes, access, false);
   }
   /// The same in none of the GPU's caches, for what the command processor reads and writes beside them.
   [[nodiscard]] static Result<Memory> allocate_uncached(const Device& device, Heap heap, std::uint64_t bytes,
-                                                        Access access) noexcept {
+                                                        GpuAccess access) noexcept {
     return make(device, heap, bytes, access, true);
   }
 
  private:
-  [[nodiscard]] static Result<Memory> make(const Device& device, Heap heap, std::uint64_t bytes, Access access,
+  [[nodiscard]] static Result<Memory> make(const Device& device, Heap heap, std::uint64_t bytes, GpuAccess access,
                                            bool past_caches) noexcept {
     const auto size = PlacedMemory<Os>::whole_pages(bytes);
     if (!size) return pass(size);

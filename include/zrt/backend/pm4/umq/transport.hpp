@@ -61,16 +61,16 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     if (auto r = check(options); !r) return pass(r);
     const auto losses = Losses<Os>::from_now_on(device);
     if (!losses) return pass(losses);
-    auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, Access::read);
+    auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, GpuAccess::read);
     if (!ring) return pass(ring);
     // A buffer of one page for each pointer: the kernel pins the write pointer's alone, and takes no larger one.
-    auto write_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read);
+    auto write_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, GpuAccess::read);
     if (!write_pointer) return pass(write_pointer);
-    auto read_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
+    auto read_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, GpuAccess::read_write);
     if (!read_pointer) return pass(read_pointer);
-    auto fence = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
+    auto fence = Memory::allocate(device, Heap::host_visible, kPageBytes, GpuAccess::read_write);
     if (!fence) return pass(fence);
-    auto eop = Memory::allocate_uncached(device, Heap::device_local, device.eop_bytes(), Access::read_write);
+    auto eop = Memory::allocate_uncached(device, Heap::device_local, device.eop_bytes(), GpuAccess::read_write);
     if (!eop) return pass(eop);
     auto doorbells =
         GemBuffer<Os>::create(device, {.bo_size = kPageBytes, .alignment = kPageBytes, .domains = kDomainDoorbell});

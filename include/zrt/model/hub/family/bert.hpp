@@ -55,23 +55,23 @@ struct BertFolder {
     return sizes;
   }
 
-  static constexpr Family family{.name = "bert",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .renamings = renamings,
-                                 .add_keys = add_encoder_keys,
-                                 .vocabulary = VocabularyFiles::word_piece,
-                                 .pools = true,
-                                 .add_vocabulary_keys = add_token_type_count};
-  static constexpr Family roberta{.name = "bert",
-                                  .architectures = roberta_architectures,
-                                  .tensors = roberta_tensors,
-                                  .renamings = renamings,
-                                  .add_keys = add_roberta_keys,
-                                  .vocabulary = VocabularyFiles::unigram,
-                                  .pools = true,
-                                  .heads = roberta_heads,
-                                  .add_vocabulary_keys = add_token_type_count};
+  static constexpr HubFamily family{.name = "bert",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .renamings = renamings,
+                                    .add_keys = add_encoder_keys,
+                                    .vocabulary = VocabularyFiles::word_piece,
+                                    .pools = true,
+                                    .add_vocabulary_keys = add_token_type_count};
+  static constexpr HubFamily roberta{.name = "bert",
+                                     .architectures = roberta_architectures,
+                                     .tensors = roberta_tensors,
+                                     .renamings = renamings,
+                                     .add_keys = add_roberta_keys,
+                                     .vocabulary = VocabularyFiles::unigram,
+                                     .pools = true,
+                                     .heads = roberta_heads,
+                                     .add_vocabulary_keys = add_token_type_count};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

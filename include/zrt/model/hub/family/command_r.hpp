@@ -19,7 +19,7 @@ struct CommandRFolder {
     out.of_model("rope.scaling.type", std::string("none"));
   }
 
-  static constexpr Family family{.name = "command-r", .architectures = architectures, .add_keys = add_keys};
+  static constexpr HubFamily family{.name = "command-r", .architectures = architectures, .add_keys = add_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

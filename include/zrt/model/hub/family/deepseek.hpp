@@ -30,12 +30,12 @@ struct DeepseekFolder {
     out.of_model("expert_shared_count", in.count({"n_shared_experts"}));
   }
 
-  static constexpr Family family{.name = "deepseek",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
-                                 .heads = decoder_heads};
+  static constexpr HubFamily family{.name = "deepseek",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
+                                    .heads = decoder_heads};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

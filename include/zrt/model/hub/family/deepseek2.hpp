@@ -50,12 +50,12 @@ struct Deepseek2Folder {
     return sizes;
   }
 
-  static constexpr Family family{.name = "deepseek2",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .drops_later_layers = true,
-                                 .heads = heads};
+  static constexpr HubFamily family{.name = "deepseek2",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .drops_later_layers = true,
+                                    .heads = heads};
 
  private:
   /// Layers without experts: none where there are experts, all where there are none.

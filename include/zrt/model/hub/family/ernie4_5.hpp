@@ -19,17 +19,17 @@ struct Ernie45Folder {
                                  {"model.layers.*.mlp.up_gate_proj", "blk.*.ffn_up", {Rows::second_half}}});
 
   static void add_vocabulary_keys(Settings&, const TokenizerFiles& files, Keys& out) {
-    if (const Json* space = hub::find(&files.config, "add_prefix_space"); space != nullptr && space->is_boolean())
+    if (const HubJson* space = hub::find(&files.config, "add_prefix_space"); space != nullptr && space->is_boolean())
       out.set("tokenizer.ggml.add_space_prefix", space->get<bool>());
   }
 
-  static constexpr Family family{.name = "ernie4_5",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_decoder_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece,
-                                 .heads = decoder_heads,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "ernie4_5",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_decoder_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece,
+                                    .heads = decoder_heads,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -26,13 +26,13 @@ struct Ernie45MoeFolder {
     if (const auto shared = in.count_if({"moe_num_shared_experts"})) add_shared_keys(in, *shared, out);
   }
 
-  static constexpr Family family{.name = "ernie4_5-moe",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece,
-                                 .heads = decoder_heads,
-                                 .add_vocabulary_keys = Ernie45Folder::add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "ernie4_5-moe",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece,
+                                    .heads = decoder_heads,
+                                    .add_vocabulary_keys = Ernie45Folder::add_vocabulary_keys};
 
  private:
   /// llama.cpp's converter divides the width by the number of heads of keys.

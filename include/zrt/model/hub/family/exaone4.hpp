@@ -24,11 +24,11 @@ struct Exaone4Folder {
     if (!windowed.empty()) out.of_model("attention.sliding_window_pattern", std::move(windowed));
   }
 
-  static constexpr Family family{.name = "exaone4",
-                                 .architectures = architectures,
-                                 .tensors = kPostNormTensors,
-                                 .add_keys = add_keys,
-                                 .add_tensors = add_llama3_factors};
+  static constexpr HubFamily family{.name = "exaone4",
+                                    .architectures = architectures,
+                                    .tensors = kPostNormTensors,
+                                    .add_keys = add_keys,
+                                    .add_tensors = add_llama3_factors};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -43,12 +43,12 @@ struct FalconH1Folder {
     if (own == "ssm_in.weight") add_mixer_scales(in, scales);
   }
 
-  static constexpr Family family{.name = "falcon-h1",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .heads = mixer_heads,
-                                 .add_scales = add_scales};
+  static constexpr HubFamily family{.name = "falcon-h1",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .heads = mixer_heads,
+                                    .add_scales = add_scales};
 
  private:
   /// A multiplier, or one of a list of them.
@@ -81,7 +81,7 @@ struct FalconH1Folder {
     out.of_model("ssm.group_count", static_cast<std::uint32_t>(mixer_heads(in).groups));
   }
   [[nodiscard]] static float factor(Settings& in, std::string_view name, std::size_t index) {
-    const Json* value = in.find({name});
+    const HubJson* value = in.find({name});
     if (value != nullptr && value->is_array() && index < value->size()) value = &(*value)[index];
     if (value != nullptr && value->is_number()) return static_cast<float>(value->get<double>());
     in.refuse(Errc::missing_metadata, "expected a number ", index, " of '", name, "', found none");

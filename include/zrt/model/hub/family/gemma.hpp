@@ -11,13 +11,13 @@ namespace zrt::inline ZRT_ABI::model::hub {
 /// Norms lie around 0 in the folder, and stand on both sides of attention and the MLP. The head is the embeddings.
 inline constexpr auto kGemmaTensors = std::to_array<TensorRule>({
     {"lm_head"},
-    {"model.norm", "output_norm", {.values = Values::plus_one}},
-    {"model.layers.*.input_layernorm", "blk.*.attn_norm", {.values = Values::plus_one}},
-    {"model.layers.*.post_attention_layernorm", "blk.*.post_attention_norm", {.values = Values::plus_one}},
-    {"model.layers.*.pre_feedforward_layernorm", "blk.*.ffn_norm", {.values = Values::plus_one}},
-    {"model.layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm", {.values = Values::plus_one}},
-    {"model.layers.*.self_attn.q_norm", "blk.*.attn_q_norm", {.values = Values::plus_one}},
-    {"model.layers.*.self_attn.k_norm", "blk.*.attn_k_norm", {.values = Values::plus_one}},
+    {"model.norm", "output_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.input_layernorm", "blk.*.attn_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.post_attention_layernorm", "blk.*.post_attention_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.pre_feedforward_layernorm", "blk.*.ffn_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.self_attn.q_norm", "blk.*.attn_q_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.self_attn.k_norm", "blk.*.attn_k_norm", {.values = ValueChange::plus_one}},
 });
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -29,12 +29,12 @@ struct Gemma2Folder {
     out.set("tokenizer.ggml.add_space_prefix", false);
   }
 
-  static constexpr Family family{.name = "gemma2",
-                                 .architectures = architectures,
-                                 .tensors = kGemmaTensors,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "gemma2",
+                                    .architectures = architectures,
+                                    .tensors = kGemmaTensors,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -36,12 +36,12 @@ struct Gemma3Folder {
       out.set("tokenizer.ggml.add_space_prefix", false);
   }
 
-  static constexpr Family family{.name = "gemma3",
-                                 .architectures = architectures,
-                                 .tensors = kGemmaTensors,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "gemma3",
+                                    .architectures = architectures,
+                                    .tensors = kGemmaTensors,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

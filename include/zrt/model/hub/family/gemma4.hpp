@@ -72,13 +72,13 @@ struct Gemma4Folder {
     out.set("tokenizer.ggml.add_bos_token", true);
   }
 
-  static constexpr Family family{.name = "gemma4",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::characters,
-                                 .add_tensors = add_tensors,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "gemma4",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::characters,
+                                    .add_tensors = add_tensors,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 
  private:
   /// Layers that share keys and values may have an MLP of twice the width; full ones may have heads of their own number.

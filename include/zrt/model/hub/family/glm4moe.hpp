@@ -39,12 +39,12 @@ struct Glm4MoeFolder {
     name_glm_pre_tokenizer(out);
   }
 
-  static constexpr Family family{.name = "glm4moe",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .drops_later_layers = true,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "glm4moe",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .drops_later_layers = true,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -39,7 +39,7 @@ struct Gpt2Folder {
     out.of_model("attention.layer_norm_epsilon", in.number({"layer_norm_epsilon"}));
   }
 
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "gpt2", .architectures = architectures, .tensors = tensors, .add_keys = add_keys};
 };
 

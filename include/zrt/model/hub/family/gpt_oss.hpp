@@ -15,16 +15,24 @@ struct GptOssFolder {
       {{"model.layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
        {"model.layers.*.self_attn.sinks", "blk.*.attn_sinks.weight"},
        {"model.layers.*.mlp.router", "blk.*.ffn_gate_inp"},
-       {"model.layers.*.mlp.experts.gate_up_proj_blocks", "blk.*.ffn_gate_exps.weight", {Rows::even, Values::mxfp4}},
-       {"model.layers.*.mlp.experts.gate_up_proj_scales", "blk.*.ffn_gate_exps.weight", {Rows::even, Values::mxfp4}, 1},
-       {"model.layers.*.mlp.experts.gate_up_proj_blocks", "blk.*.ffn_up_exps.weight", {Rows::odd, Values::mxfp4}},
-       {"model.layers.*.mlp.experts.gate_up_proj_scales", "blk.*.ffn_up_exps.weight", {Rows::odd, Values::mxfp4}, 1},
+       {"model.layers.*.mlp.experts.gate_up_proj_blocks",
+        "blk.*.ffn_gate_exps.weight",
+        {Rows::even, ValueChange::mxfp4}},
+       {"model.layers.*.mlp.experts.gate_up_proj_scales",
+        "blk.*.ffn_gate_exps.weight",
+        {Rows::even, ValueChange::mxfp4},
+        1},
+       {"model.layers.*.mlp.experts.gate_up_proj_blocks", "blk.*.ffn_up_exps.weight", {Rows::odd, ValueChange::mxfp4}},
+       {"model.layers.*.mlp.experts.gate_up_proj_scales",
+        "blk.*.ffn_up_exps.weight",
+        {Rows::odd, ValueChange::mxfp4},
+        1},
        {"model.layers.*.mlp.experts.gate_up_proj_bias", "blk.*.ffn_gate_exps.bias", {Rows::even_values}},
        {"model.layers.*.mlp.experts.gate_up_proj_bias", "blk.*.ffn_up_exps.bias", {Rows::odd_values}},
        {"model.layers.*.mlp.experts.gate_up_proj", "blk.*.ffn_gate_exps.weight", {Rows::even_columns}},
        {"model.layers.*.mlp.experts.gate_up_proj", "blk.*.ffn_up_exps.weight", {Rows::odd_columns}},
-       {"model.layers.*.mlp.experts.down_proj_blocks", "blk.*.ffn_down_exps.weight", {.values = Values::mxfp4}},
-       {"model.layers.*.mlp.experts.down_proj_scales", "blk.*.ffn_down_exps.weight", {.values = Values::mxfp4}, 1},
+       {"model.layers.*.mlp.experts.down_proj_blocks", "blk.*.ffn_down_exps.weight", {.values = ValueChange::mxfp4}},
+       {"model.layers.*.mlp.experts.down_proj_scales", "blk.*.ffn_down_exps.weight", {.values = ValueChange::mxfp4}, 1},
        {"model.layers.*.mlp.experts.down_proj_bias", "blk.*.ffn_down_exps.bias"},
        {"model.layers.*.mlp.experts.down_proj", "blk.*.ffn_down_exps.weight", {Rows::columns}}});
 
@@ -34,7 +42,7 @@ struct GptOssFolder {
     out.of_model("expert_feed_forward_length", in.count({"intermediate_size"}));
   }
 
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "gpt-oss", .architectures = architectures, .tensors = tensors, .add_keys = add_keys, .takes_mxfp4 = true};
 };
 

@@ -27,7 +27,7 @@ inline void add_granite_keys(Settings& in, Keys& out) {
 
 struct GraniteFolder {
   static constexpr auto architectures = std::to_array<std::string_view>({"GraniteForCausalLM"});
-  static constexpr Family family = like_llama("granite", architectures, kPairedTensors, add_granite_keys);
+  static constexpr HubFamily family = like_llama("granite", architectures, kPairedTensors, add_granite_keys);
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -13,13 +13,13 @@ namespace zrt::inline ZRT_ABI::model::hub {
 [[nodiscard]] inline std::vector<bool> attention_layers(Settings& in) {
   const std::uint32_t layers = in.count({"num_hidden_layers"});
   std::vector<bool> attends(layers < 10000 ? layers : 0, false);
-  if (const Json* types = in.find({"layer_types"}); types != nullptr && types->is_array()) {
+  if (const HubJson* types = in.find({"layer_types"}); types != nullptr && types->is_array()) {
     for (std::size_t i = 0; i < attends.size() && i < types->size(); ++i)
       attends[i] = text_of(&(*types)[i]) == "attention";
     return attends;
   }
-  if (const Json* list = in.find({"attn_layer_indices"}); list != nullptr && list->is_array()) {
-    for (const Json& entry : *list)
+  if (const HubJson* list = in.find({"attn_layer_indices"}); list != nullptr && list->is_array()) {
+    for (const HubJson& entry : *list)
       if (std::uint32_t layer = 0; is_count(&entry, layer) && layer < attends.size()) attends[layer] = true;
     return attends;
   }
@@ -83,8 +83,8 @@ inline constexpr auto kGraniteSharedMlpTensors =
                                {"model.layers.*.shared_mlp.output_linear", "blk.*.ffn_down"}});
 
 /// A family of Granite 4 by whether it has experts and mixers; those without mixers are Granite's older families.
-[[nodiscard]] constexpr Family granite_hybrid(std::string_view name, Span<const TensorRule> tensors,
-                                              bool (*suits)(Settings&)) noexcept {
+[[nodiscard]] constexpr HubFamily granite_hybrid(std::string_view name, Span<const TensorRule> tensors,
+                                                 bool (*suits)(Settings&)) noexcept {
   return {.name = name,
           .architectures = kGraniteHybridArchitectures,
           .tensors = tensors,
@@ -96,19 +96,19 @@ inline constexpr auto kGraniteSharedMlpTensors =
 
 struct GraniteHybridFolder {
   static constexpr auto dense_tensors = joined(kGraniteSharedMlpTensors, joined(kMamba2Tensors, kPairedTensors));
-  static constexpr Family mixed = [] {
-    Family family = granite_hybrid("granitehybrid", kGraniteHybridTensors,
-                                   [](Settings& in) { return has_mixers(in) && has_local_experts(in); });
+  static constexpr HubFamily mixed = [] {
+    HubFamily family = granite_hybrid("granitehybrid", kGraniteHybridTensors,
+                                      [](Settings& in) { return has_mixers(in) && has_local_experts(in); });
     family.token_multiple = 8;
     return family;
   }();
-  static constexpr Family dense = [] {
-    Family family = granite_hybrid("granitehybrid", dense_tensors,
-                                   [](Settings& in) { return has_mixers(in) && !has_local_experts(in); });
+  static constexpr HubFamily dense = [] {
+    HubFamily family = granite_hybrid("granitehybrid", dense_tensors,
+                                      [](Settings& in) { return has_mixers(in) && !has_local_experts(in); });
     family.token_multiple = 8;
     return family;
   }();
-  static constexpr Family attention = granite_hybrid("granite", dense_tensors, [](Settings& in) {
+  static constexpr HubFamily attention = granite_hybrid("granite", dense_tensors, [](Settings& in) {
     return !has_mixers(in) && !in.has({"num_experts_per_tok", "num_experts_per_token"});
   });
 };

@@ -27,7 +27,7 @@ struct GraniteMoeFolder {
       out.of_model("expert_shared_feed_forward_length", *width);
   }
 
-  static constexpr Family family = like_llama("granitemoe", architectures, tensors, add_keys);
+  static constexpr HubFamily family = like_llama("granitemoe", architectures, tensors, add_keys);
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -33,17 +33,17 @@ struct HunyuanDenseFolder {
   /// The tokens that end texts and turns stand elsewhere than in other folders.
   static void add_vocabulary_keys(Settings& in, const TokenizerFiles& files, Keys& out) {
     if (const auto end = in.count_if({"eod_token_id"})) out.set("tokenizer.ggml.eos_token_id", *end);
-    const Json* ends = hub::find(&files.generation, "eos_token_id");
+    const HubJson* ends = hub::find(&files.generation, "eos_token_id");
     std::uint32_t turn = 0;
     if (ends != nullptr && ends->is_array() && ends->size() >= 2 && is_count(&(*ends)[0], turn))
       out.set("tokenizer.ggml.eot_token_id", turn);
   }
 
-  static constexpr Family family{.name = "hunyuan-dense",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "hunyuan-dense",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -33,15 +33,15 @@ struct Lfm2Folder {
     out.of_model("feed_forward_length", inner_width(in));
   }
 
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "lfm2", .architectures = architectures, .tensors = tensors, .add_keys = add_keys};
 
   /// Layers of convolutions have no heads.
   [[nodiscard]] static std::vector<std::int32_t> heads_of_layers(Settings& in) {
     std::vector<std::int32_t> heads;
     const auto count = static_cast<std::int32_t>(in.count({"num_key_value_heads"}));
-    if (const Json* types = in.find({"layer_types"}); types != nullptr && types->is_array())
-      for (const Json& type : *types) heads.push_back(text_of(&type) == "conv" ? 0 : count);
+    if (const HubJson* types = in.find({"layer_types"}); types != nullptr && types->is_array())
+      for (const HubJson& type : *types) heads.push_back(text_of(&type) == "conv" ? 0 : count);
     if (heads.empty()) in.refuse(Errc::missing_metadata, "expected a list 'layer_types', found none");
     return heads;
   }
@@ -57,7 +57,7 @@ struct Lfm2Folder {
       return 0;
     }
     auto width = static_cast<std::uint32_t>(std::uint64_t{2} * said / 3);
-    const Json* said_factor = in.find({"block_ffn_dim_multiplier"});
+    const HubJson* said_factor = in.find({"block_ffn_dim_multiplier"});
     const double factor = said_factor != nullptr && said_factor->is_number() ? said_factor->get<double>() : 1.0;
     if (factor > 0.0 && factor < 4.0) width = static_cast<std::uint32_t>(factor * width);
     return static_cast<std::uint32_t>((std::uint64_t{width} + multiple - 1) / multiple * multiple);

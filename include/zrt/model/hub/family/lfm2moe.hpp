@@ -29,7 +29,7 @@ struct Lfm2MoeFolder {
     out.of_model("expert_gating_func", kSigmoid);
   }
 
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "lfm2moe", .architectures = architectures, .tensors = tensors, .add_keys = add_keys};
 };
 

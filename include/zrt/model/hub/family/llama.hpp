@@ -17,7 +17,7 @@ inline void add_llama_keys(Settings& in, Keys& out) {
 
 /// Code Llama's tokens for gaps, and Granite's vocabulary, which takes no BOS, are known by their sizes.
 inline void add_llama_vocabulary_keys(Settings& in, const TokenizerFiles& files, Keys& out) {
-  if (const Json* space = hub::find(&files.config, "add_prefix_space"); space != nullptr && space->is_boolean())
+  if (const HubJson* space = hub::find(&files.config, "add_prefix_space"); space != nullptr && space->is_boolean())
     out.set("tokenizer.ggml.add_space_prefix", space->get<bool>());
   const std::uint32_t size = in.count({"vocab_size"});
   if (size == 32016) {
@@ -30,8 +30,9 @@ inline void add_llama_vocabulary_keys(Settings& in, const TokenizerFiles& files,
 }
 
 /// A family whose files turn neighbours and whose vocabulary is read as Llama's.
-[[nodiscard]] constexpr Family like_llama(std::string_view name, Span<const std::string_view> architectures,
-                                          Span<const TensorRule> tensors, void (*add_keys)(Settings&, Keys&)) noexcept {
+[[nodiscard]] constexpr HubFamily like_llama(std::string_view name, Span<const std::string_view> architectures,
+                                             Span<const TensorRule> tensors,
+                                             void (*add_keys)(Settings&, Keys&)) noexcept {
   return {.name = name,
           .architectures = architectures,
           .tensors = tensors,
@@ -52,7 +53,7 @@ struct LlamaFolder {
                            {"model.layers.*.block_sparse_moe.experts.*.w2", "blk.*.ffn_down_exps", {Rows::stacked}},
                            {"model.layers.*.block_sparse_moe.experts.*.w3", "blk.*.ffn_up_exps", {Rows::stacked}}}));
 
-  static constexpr Family family = like_llama("llama", architectures, tensors, add_llama_keys);
+  static constexpr HubFamily family = like_llama("llama", architectures, tensors, add_llama_keys);
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

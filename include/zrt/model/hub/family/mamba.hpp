@@ -28,11 +28,11 @@ inline constexpr std::uint32_t kUnboundedContext = 1u << 20;
 struct MambaFolder {
   static constexpr auto architectures = std::to_array<std::string_view>({"MambaForCausalLM", "MambaLMHeadModel"});
   static constexpr auto tensors = joined(
-      kMambaTensors,
-      std::to_array<TensorRule>({{"model.layers.*.mamba.x_proj", "blk.*.ssm_x"},
-                                 {"model.layers.*.mamba.dt_proj", "blk.*.ssm_dt"},
-                                 {"model.layers.*.mamba.A_log", "blk.*.ssm_a", {.values = Values::minus_exponential}},
-                                 {"model.layers.*.mamba.D", "blk.*.ssm_d"}}));
+      kMambaTensors, std::to_array<TensorRule>(
+                         {{"model.layers.*.mamba.x_proj", "blk.*.ssm_x"},
+                          {"model.layers.*.mamba.dt_proj", "blk.*.ssm_dt"},
+                          {"model.layers.*.mamba.A_log", "blk.*.ssm_a", {.values = ValueChange::minus_exponential}},
+                          {"model.layers.*.mamba.D", "blk.*.ssm_d"}}));
 
   static void add_keys(Settings& in, Keys& out) {
     const std::uint32_t width = in.count({"hidden_size", "d_model"});
@@ -53,13 +53,13 @@ struct MambaFolder {
     out.of_model("ssm.dt_b_c_rms", false);
   }
 
-  static constexpr Family family{.name = "mamba",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .renamings = kBackboneNames,
-                                 .add_keys = add_keys,
-                                 .drops_equal_head = true,
-                                 .token_multiple = 8};
+  static constexpr HubFamily family{.name = "mamba",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .renamings = kBackboneNames,
+                                    .add_keys = add_keys,
+                                    .drops_equal_head = true,
+                                    .token_multiple = 8};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -9,13 +9,14 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model::hub {
 
 /// A mixer of Mamba 2.
-inline constexpr auto kMamba2Tensors = joined(
-    kMambaTensors,
-    std::to_array<TensorRule>(
-        {{"model.layers.*.mamba.dt_bias", "blk.*.ssm_dt.bias"},
-         {"model.layers.*.mamba.A_log", "blk.*.ssm_a", {.values = Values::minus_exponential, .axes = Axes::column}},
-         {"model.layers.*.mamba.D", "blk.*.ssm_d", {.axes = Axes::column}},
-         {"model.layers.*.mamba.norm", "blk.*.ssm_norm", {.axes = Axes::groups}}}));
+inline constexpr auto kMamba2Tensors =
+    joined(kMambaTensors,
+           std::to_array<TensorRule>({{"model.layers.*.mamba.dt_bias", "blk.*.ssm_dt.bias"},
+                                      {"model.layers.*.mamba.A_log",
+                                       "blk.*.ssm_a",
+                                       {.values = ValueChange::minus_exponential, .axes = Axes::column}},
+                                      {"model.layers.*.mamba.D", "blk.*.ssm_d", {.axes = Axes::column}},
+                                      {"model.layers.*.mamba.norm", "blk.*.ssm_norm", {.axes = Axes::groups}}}));
 
 /// Counts of heads, and the groups of a mixer's norm.
 [[nodiscard]] inline HeadSizes mixer_heads(Settings& in) {
@@ -50,14 +51,14 @@ struct Mamba2Folder {
                  in.number_if({"layer_norm_epsilon", "rms_norm_eps"}).value_or(1e-5f));
   }
 
-  static constexpr Family family{.name = "mamba2",
-                                 .architectures = architectures,
-                                 .tensors = kMamba2Tensors,
-                                 .renamings = kBackboneNames,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
-                                 .token_multiple = 16,
-                                 .heads = mixer_heads};
+  static constexpr HubFamily family{.name = "mamba2",
+                                    .architectures = architectures,
+                                    .tensors = kMamba2Tensors,
+                                    .renamings = kBackboneNames,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
+                                    .token_multiple = 16,
+                                    .heads = mixer_heads};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

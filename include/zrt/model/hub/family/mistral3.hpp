@@ -20,7 +20,7 @@ struct Mistral3Folder {
     out.of_model("attention.temperature_scale", static_cast<float>(rope.number("llama_4_scaling_beta")));
   }
 
-  static constexpr Family family = like_llama("mistral3", architectures, kPairedTensors, add_keys);
+  static constexpr HubFamily family = like_llama("mistral3", architectures, kPairedTensors, add_keys);
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -43,13 +43,13 @@ struct ModernBertFolder {
       if (out.find(key) == nullptr) out.set(key, true);
   }
 
-  static constexpr Family family{.name = "modern-bert",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .renamings = renamings,
-                                 .add_keys = add_keys,
-                                 .pools = true,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "modern-bert",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .renamings = renamings,
+                                    .add_keys = add_keys,
+                                    .pools = true,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -32,9 +32,9 @@ struct NemotronHFolder {
   [[nodiscard]] static std::vector<bool> layers_of(Settings& in, char letter, std::string_view word) {
     std::vector<bool> layers;
     for (const char each : in.text({"hybrid_override_pattern"})) layers.push_back(each == letter);
-    const Json* types = in.find({"layers_block_type"});
+    const HubJson* types = in.find({"layers_block_type"});
     if (layers.empty() && types != nullptr && types->is_array())
-      for (const Json& type : *types) layers.push_back(text_of(&type) == word);
+      for (const HubJson& type : *types) layers.push_back(text_of(&type) == word);
     if (layers.size() != in.count({"num_hidden_layers"}))
       in.refuse(Errc::invalid_metadata, "hybrid_override_pattern has ", layers.size(),
                 " layers, expected num_hidden_layers");
@@ -50,15 +50,15 @@ struct NemotronHFolder {
     out.set("tokenizer.ggml.add_bos_token", true);
   }
 
-  static constexpr Family family{.name = "nemotron_h",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .renamings = kBackboneNames,
-                                 .add_keys = add_keys,
-                                 .token_multiple = 8,
-                                 .suits = [](Settings& in) { return !in.has({"num_experts_per_tok"}); },
-                                 .heads = granite_hybrid_heads,
-                                 .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily family{.name = "nemotron_h",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .renamings = kBackboneNames,
+                                    .add_keys = add_keys,
+                                    .token_multiple = 8,
+                                    .suits = [](Settings& in) { return !in.has({"num_experts_per_tok"}); },
+                                    .heads = granite_hybrid_heads,
+                                    .add_vocabulary_keys = add_vocabulary_keys};
 
   /// Keys of both families; `inner` says how wide each layer is inside.
   static void add_layer_keys(Settings& in, Keys& out, std::vector<std::int32_t> inner) {
@@ -87,14 +87,14 @@ struct NemotronHMoeFolder {
     if (const auto latent = in.count_if({"moe_latent_size"})) out.of_model("moe_latent_size", *latent);
   }
 
-  static constexpr Family family{.name = "nemotron_h_moe",
-                                 .architectures = NemotronHFolder::architectures,
-                                 .tensors = NemotronHFolder::tensors,
-                                 .renamings = kBackboneNames,
-                                 .add_keys = add_keys,
-                                 .token_multiple = 8,
-                                 .suits = [](Settings& in) { return in.has({"num_experts_per_tok"}); },
-                                 .heads = granite_hybrid_heads};
+  static constexpr HubFamily family{.name = "nemotron_h_moe",
+                                    .architectures = NemotronHFolder::architectures,
+                                    .tensors = NemotronHFolder::tensors,
+                                    .renamings = kBackboneNames,
+                                    .add_keys = add_keys,
+                                    .token_multiple = 8,
+                                    .suits = [](Settings& in) { return in.has({"num_experts_per_tok"}); },
+                                    .heads = granite_hybrid_heads};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -32,13 +32,13 @@ struct NomicBertFolder {
       in.refuse(Errc::unimplemented, "layers have experts, expected none");
   }
 
-  static constexpr Family family{.name = "nomic-bert",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::word_piece,
-                                 .pools = true,
-                                 .add_vocabulary_keys = add_token_type_count};
+  static constexpr HubFamily family{.name = "nomic-bert",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::word_piece,
+                                    .pools = true,
+                                    .add_vocabulary_keys = add_token_type_count};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

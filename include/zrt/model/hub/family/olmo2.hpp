@@ -22,7 +22,7 @@ struct Olmo2Folder {
     out.of_model("attention.sliding_window_pattern", std::move(windowed));
   }
 
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "olmo2", .architectures = architectures, .tensors = kPostNormTensors, .add_keys = add_keys};
 };
 

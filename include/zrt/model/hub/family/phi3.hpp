@@ -44,19 +44,19 @@ struct Phi3Folder {
     add_factors(in, rope, "short_factor", "rope_factors_short.weight", tensors);
   }
 
-  static constexpr Family family{.name = "phi3",
-                                 .architectures = architectures,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
-                                 .added_as_listed = true,
-                                 .add_tensors = add_tensors};
+  static constexpr HubFamily family{.name = "phi3",
+                                    .architectures = architectures,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
+                                    .added_as_listed = true,
+                                    .add_tensors = add_tensors};
 
  private:
   static void add_factors(Settings& in, const RopeSettings& rope, std::string_view from, std::string_view to,
                           std::vector<MadeTensor>& tensors) {
     std::vector<float> factors;
-    if (const Json* list = rope.find(from); list != nullptr && list->is_array())
-      for (const Json& value : *list)
+    if (const HubJson* list = rope.find(from); list != nullptr && list->is_array())
+      for (const HubJson& value : *list)
         if (value.is_number()) factors.push_back(static_cast<float>(value.get<double>()));
     if (factors.empty()) in.refuse(Errc::missing_metadata, "rope_scaling has no list of numbers '", from, "'");
     tensors.push_back(MadeTensor::of_values(std::string(to), std::move(factors)));

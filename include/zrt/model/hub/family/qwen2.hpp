@@ -10,11 +10,11 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 struct Qwen2Folder {
   static constexpr auto architectures = std::to_array<std::string_view>({"Qwen2ForCausalLM", "KORMoForCausalLM"});
-  static constexpr Family family{.name = "qwen2",
-                                 .architectures = architectures,
-                                 .add_keys = add_decoder_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
-                                 .pools = true};
+  static constexpr HubFamily family{.name = "qwen2",
+                                    .architectures = architectures,
+                                    .add_keys = add_decoder_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
+                                    .pools = true};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -16,7 +16,7 @@ struct Qwen2MoeFolder {
     add_expert_width_keys(in, out);
   }
 
-  static constexpr Family family{.name = "qwen2moe", .architectures = architectures, .add_keys = add_keys};
+  static constexpr HubFamily family{.name = "qwen2moe", .architectures = architectures, .add_keys = add_keys};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -11,12 +11,12 @@ namespace zrt::inline ZRT_ABI::model::hub {
 struct Qwen3Folder {
   static constexpr auto architectures = std::to_array<std::string_view>({"Qwen3ForCausalLM", "Qwen3Model"});
   /// Names of folders of embeddings begin within the decoder.
-  static constexpr Family family{.name = "qwen3",
-                                 .architectures = architectures,
-                                 .within = "model.",
-                                 .add_keys = add_decoder_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
-                                 .pools = true};
+  static constexpr HubFamily family{.name = "qwen3",
+                                    .architectures = architectures,
+                                    .within = "model.",
+                                    .add_keys = add_decoder_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
+                                    .pools = true};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 struct Qwen3MoeFolder {
   static constexpr auto architectures = std::to_array<std::string_view>({"Qwen3MoeForCausalLM"});
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "qwen3moe", .architectures = architectures, .add_keys = Qwen2MoeFolder::add_keys};
 };
 

@@ -10,11 +10,11 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 /// Layers of a delta net, of which the folder has norms around 0, as those of attention.
 inline constexpr auto kDeltaNetTensors = std::to_array<TensorRule>({
-    {"model.norm", "output_norm", {.values = Values::plus_one}},
-    {"model.layers.*.input_layernorm", "blk.*.attn_norm", {.values = Values::plus_one}},
-    {"model.layers.*.post_attention_layernorm", "blk.*.post_attention_norm", {.values = Values::plus_one}},
-    {"model.layers.*.self_attn.q_norm", "blk.*.attn_q_norm", {.values = Values::plus_one}},
-    {"model.layers.*.self_attn.k_norm", "blk.*.attn_k_norm", {.values = Values::plus_one}},
+    {"model.norm", "output_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.input_layernorm", "blk.*.attn_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.post_attention_layernorm", "blk.*.post_attention_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.self_attn.q_norm", "blk.*.attn_q_norm", {.values = ValueChange::plus_one}},
+    {"model.layers.*.self_attn.k_norm", "blk.*.attn_k_norm", {.values = ValueChange::plus_one}},
     {"model.layers.*.linear_attn.norm", "blk.*.ssm_norm"},
 });
 
@@ -39,26 +39,27 @@ inline void add_delta_net_keys(Settings& in, Keys& out) {
 
 struct Qwen3NextFolder {
   static constexpr auto architectures = std::to_array<std::string_view>({"Qwen3NextForCausalLM"});
-  static constexpr auto tensors = joined(
-      kDeltaNetTensors, std::to_array<TensorRule>(
-                            {{"model.layers.*.linear_attn.in_proj_qkvz", "blk.*.attn_qkv", {Rows::split_keys}},
-                             {"model.layers.*.linear_attn.in_proj_qkvz", "blk.*.attn_gate", {Rows::split_gates}},
-                             {"model.layers.*.linear_attn.in_proj_ba", "blk.*.ssm_ba"},
-                             {"model.layers.*.linear_attn.conv1d", "blk.*.ssm_conv1d", {.axes = Axes::squeezed}},
-                             {"model.layers.*.linear_attn.dt_bias", "blk.*.ssm_dt.bias"},
-                             {"model.layers.*.linear_attn.A_log", "blk.*.ssm_a", {.values = Values::minus_exponential}},
-                             {"model.layers.*.linear_attn.out_proj", "blk.*.ssm_out"}}));
+  static constexpr auto tensors =
+      joined(kDeltaNetTensors,
+             std::to_array<TensorRule>(
+                 {{"model.layers.*.linear_attn.in_proj_qkvz", "blk.*.attn_qkv", {Rows::split_keys}},
+                  {"model.layers.*.linear_attn.in_proj_qkvz", "blk.*.attn_gate", {Rows::split_gates}},
+                  {"model.layers.*.linear_attn.in_proj_ba", "blk.*.ssm_ba"},
+                  {"model.layers.*.linear_attn.conv1d", "blk.*.ssm_conv1d", {.axes = Axes::squeezed}},
+                  {"model.layers.*.linear_attn.dt_bias", "blk.*.ssm_dt.bias"},
+                  {"model.layers.*.linear_attn.A_log", "blk.*.ssm_a", {.values = ValueChange::minus_exponential}},
+                  {"model.layers.*.linear_attn.out_proj", "blk.*.ssm_out"}}));
 
   static void add_keys(Settings& in, Keys& out) {
     Qwen2MoeFolder::add_keys(in, out);
     add_delta_net_keys(in, out);
   }
 
-  static constexpr Family family{.name = "qwen3next",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .heads = delta_net_heads};
+  static constexpr HubFamily family{.name = "qwen3next",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .heads = delta_net_heads};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

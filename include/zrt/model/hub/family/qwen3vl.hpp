@@ -13,15 +13,15 @@ struct Qwen3VlFolder {
 
   static void add_keys(Settings& in, Keys& out) {
     add_decoder_keys(in, out);
-    const Json* layers = hub::find(in.find({"vision_config"}), "deepstack_visual_indexes");
+    const HubJson* layers = hub::find(in.find({"vision_config"}), "deepstack_visual_indexes");
     const bool some = layers != nullptr && layers->is_array();
     out.of_model("n_deepstack_layers", some ? static_cast<std::uint32_t>(layers->size()) : 0u);
   }
 
-  static constexpr Family family{.name = "qwen3vl",
-                                 .architectures = architectures,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe};
+  static constexpr HubFamily family{.name = "qwen3vl",
+                                    .architectures = architectures,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::sentence_piece_or_bpe};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -12,7 +12,7 @@ struct SeedOssFolder {
   static constexpr auto architectures = std::to_array<std::string_view>({"SeedOssForCausalLM"});
   static constexpr auto tensors =
       std::to_array<TensorRule>({{"model.layers.*.post_attention_layernorm", "blk.*.post_attention_norm"}});
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "seed_oss", .architectures = architectures, .tensors = tensors, .add_keys = add_decoder_keys};
 };
 

@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 struct SmolLm3Folder {
   static constexpr auto architectures = std::to_array<std::string_view>({"SmolLM3ForCausalLM"});
-  static constexpr Family family = like_llama("smollm3", architectures, kPairedTensors, add_llama_keys);
+  static constexpr HubFamily family = like_llama("smollm3", architectures, kPairedTensors, add_llama_keys);
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -32,7 +32,7 @@ struct StableLmFolder {
     out.of_model("attention.layer_norm_epsilon", in.number({"layer_norm_eps", "norm_eps"}));
   }
 
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "stablelm", .architectures = architectures, .tensors = tensors, .add_keys = add_keys};
 };
 

@@ -12,7 +12,7 @@ struct Starcoder2Folder {
   static constexpr auto architectures = std::to_array<std::string_view>({"Starcoder2ForCausalLM"});
   static constexpr auto tensors = std::to_array<TensorRule>(
       {{"model.layers.*.mlp.c_fc", "blk.*.ffn_up"}, {"model.layers.*.mlp.c_proj", "blk.*.ffn_down"}});
-  static constexpr Family family{
+  static constexpr HubFamily family{
       .name = "starcoder2", .architectures = architectures, .tensors = tensors, .add_keys = add_decoder_keys};
 };
 

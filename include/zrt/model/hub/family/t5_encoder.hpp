@@ -39,11 +39,11 @@ struct T5EncoderFolder {
     out.of_model("attention.layer_norm_rms_epsilon", in.number({"layer_norm_epsilon"}));
   }
 
-  static constexpr Family family{.name = "t5encoder",
-                                 .architectures = architectures,
-                                 .tensors = tensors,
-                                 .add_keys = add_keys,
-                                 .vocabulary = VocabularyFiles::unigram_pieces};
+  static constexpr HubFamily family{.name = "t5encoder",
+                                    .architectures = architectures,
+                                    .tensors = tensors,
+                                    .add_keys = add_keys,
+                                    .vocabulary = VocabularyFiles::unigram_pieces};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

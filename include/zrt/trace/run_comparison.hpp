@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/trace/validation.hpp: two backends run the same steps; the first value that differs, by layer, instruction and op.
+// zrt/trace/run_comparison.hpp: two backends run the same steps; the first value that differs, by layer, instruction and op.
 #pragma once
 
 #include <zrt/ops/kv_page.hpp>
@@ -14,7 +14,7 @@ namespace zrt::inline ZRT_ABI::trace {
 /// The first element that differs by more than it may.
 struct Difference {
   std::uint64_t step = 0;
-  std::size_t pair = 0;        ///< of Validation::pairs()
+  std::size_t pair = 0;        ///< of RunComparison::pairs()
   bool in_state = false;       ///< in what the op wrote to its state, not in a result
   std::uint32_t token = 0;     ///< row of the batch
   std::uint32_t position = 0;  ///< of that row in its sequence
@@ -41,14 +41,14 @@ struct LayerAgreement {
 /// reference's bits, a relaxed one stays within its bound, relative to the larger magnitude. An instruction may differ by
 /// its own bounds on both backends and by what its inputs and its state may differ by. A result that is no
 /// floating-point number has to be equal; behind a relaxed op, which may make another choice, it is not compared.
-class Validation {
+class RunComparison {
  public:
   /// Both executors outlive it and have the same sizes and inputs; nothing else steps them meanwhile.
   ///
   /// Errors: Errc::invalid_argument for executors that keep no values or differ in sizes; out_of_memory.
-  [[nodiscard]] static Result<Validation> make(const ValidatedExecutor& first, const ValidatedExecutor& second,
-                                               const OpTable& table, const Allocator& allocator) noexcept {
-    Validation v(first, second, table, allocator);
+  [[nodiscard]] static Result<RunComparison> make(const ValidatedExecutor& first, const ValidatedExecutor& second,
+                                                  const OpTable& table, const Allocator& allocator) noexcept {
+    RunComparison v(first, second, table, allocator);
     if (!first.sizes->keep_values || !second.sizes->keep_values)
       return fail(Errc::invalid_argument, "validation reads all values of a step, the engines keep none of them");
     for (const auto member : {&exec::ExecutorSizes::slots, &exec::ExecutorSizes::prefill_tokens,
@@ -95,8 +95,8 @@ class Validation {
   [[nodiscard]] std::int32_t next() const noexcept { return next_; }
 
  private:
-  Validation(const ValidatedExecutor& first, const ValidatedExecutor& second, const OpTable& table,
-             const Allocator& a) noexcept
+  RunComparison(const ValidatedExecutor& first, const ValidatedExecutor& second, const OpTable& table,
+                const Allocator& a) noexcept
       : sides_{first, second},
         table_(&table),
         pairs_(a),
