@@ -205,7 +205,7 @@ Json plan_json(Model& model) {
   const ExecutionPlan& plan = model.plan().plan;
   const zrt::plan::StepWork step = full_decode(plan, model.memory().slots, model.context());
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
-    const zrt::plan::StepCost t = zrt::plan::traffic(plan, plan.instruction(i), step);
+    const zrt::plan::Traffic t = zrt::plan::traffic(plan, plan.instruction(i), step);
     out["instructions"][i]["bytes"] = {{"weights", t.weights}, {"pages", t.pages}, {"activations", t.activations}};
   }
   out["step"] = {{"tokens", step.tokens}, {"slots", step.slots}, {"cached", step.cached}};

@@ -50,10 +50,10 @@ zrt::exec::ObservedLoad last_load(const zrt::trace::Timeline& timeline) {
 std::string line_of(const View& v) {
   const zrt::exec::ObservedLoad load = last_load(*v.timeline);
   std::string text;
-  append(text, "%.1f s: %.1f tokens/s, %llu steps, slots %u/%u, waiting %u, pages %llu/%llu;", v.run->seconds,
-         static_cast<double>(v.generated) / v.seconds, static_cast<unsigned long long>(v.profile->steps), load.running,
-         load.slots, load.waiting, static_cast<unsigned long long>(load.pages_used),
-         static_cast<unsigned long long>(load.pages));
+  append(text, "%.1f s: %.1f tokens/s, %llu steps, slots %u/%u, waiting %u, drafts %u, pages %llu/%llu;",
+         v.run->seconds, static_cast<double>(v.generated) / v.seconds,
+         static_cast<unsigned long long>(v.profile->steps), load.running, load.slots, load.waiting, load.drafted_tokens,
+         static_cast<unsigned long long>(load.pages_used), static_cast<unsigned long long>(load.pages));
   for (std::size_t i = 0; i < v.profile->ops.size() && i < 4; ++i) {
     const auto& op = v.profile->ops[i];
     const zrt::OpRow* row = op_table()[number(op.opcode)];
@@ -73,8 +73,8 @@ std::string screen_of(const View& v) {
          static_cast<double>(v.generated) / v.seconds, static_cast<unsigned long long>(v.run->generated_tokens),
          v.run->seconds,
          p.steps == 0 ? 0.0 : static_cast<double>(p.ticks) * nanoseconds / 1e6 / static_cast<double>(p.steps));
-  append(text, "slots   %s %u of %u, %u waiting\n", bar(share(load.running, load.slots), 20).c_str(), load.running,
-         load.slots, load.waiting);
+  append(text, "slots   %s %u of %u, %u waiting, %u drafted tokens\n", bar(share(load.running, load.slots), 20).c_str(),
+         load.running, load.slots, load.waiting, load.drafted_tokens);
   append(text, "pages   %s %llu of %llu\n", bar(share(load.pages_used, load.pages), 20).c_str(),
          static_cast<unsigned long long>(load.pages_used), static_cast<unsigned long long>(load.pages));
   const std::size_t workers = v.timeline->lanes().size();

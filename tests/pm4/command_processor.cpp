@@ -142,7 +142,7 @@ TEST(CommandProcessor, WritesCopiesAndWaits) {
   Page page;
   const std::array<std::uint32_t, 2> data{5, 6};
   EXPECT_EQ(page.run(WriteData{0x10008, data}, CopyMemory{0x10008, 0x10020, true}, CopyClock{0x10030},
-                     WaitMemory{.address = 0x1000c, .reference = 6, .compare = Compare::equal},
+                     WaitMemory{.address = 0x1000c, .reference = 6, .compare = WaitCondition::equal},
                      ReleaseMem{.address = 0x10040, .value = 9, .data = ReleaseData::low_32_bits},
                      ReleaseMem{.address = 0x10048,
                                 .data = ReleaseData::gpu_clock,

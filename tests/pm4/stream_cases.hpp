@@ -35,7 +35,7 @@ template <class Target> std::vector<Words> one_of_each() {
   add(CopyClock{0x2008});
   add(CopyImmediate{~std::uint64_t{0}, 0x2008, true});
   add(CopyRegister{0xe27, 0x2004});
-  add(WaitRegister{0xe27, 1, Compare::equal, 1});
+  add(WaitRegister{0xe27, 1, WaitCondition::equal, 1});
   add(WriteData{0x7fff'1234'5678, three, false, WriteTo::l2, true});
   add(PartialFlush{});
   add(ReleaseMem{.address = 0x7fff'1234'5678,

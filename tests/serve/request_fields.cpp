@@ -100,7 +100,7 @@ TEST(Metrics, CountsPerTenant) {
   metrics.first_token(0.03);
   metrics.next_token(0.03);
   metrics.ended("length", 1.0);
-  metrics.set_usage("t", {.requests = 1, .prompt_tokens = 5, .generated_tokens = 2, .cached_tokens = 3});
+  metrics.set_usage("t", {.prompt_tokens = 5, .cached_tokens = 3, .delivered_tokens = 2, .requests_accepted = 1});
   EXPECT_EQ(metrics.usage("t")->prompt_tokens, 5u);
   EXPECT_FALSE(metrics.usage("u"));
   const std::string text = metrics.text(true, 3);

@@ -43,6 +43,7 @@ struct Bench {
     in.outcomes = {outcomes.data(), outcomes.size()};
     in.now = now;
     in.prompt_tokens = prompt_tokens;
+    in.drafts = {drafts.data(), drafts.size()};
     const StepPlan plan = scheduler.step(in);
     const auto checked = audit.run(scheduler.state());
     EXPECT_TRUE(checked) << checked.error().text();
@@ -73,6 +74,7 @@ struct Bench {
   std::uint64_t now = 0;
   std::uint32_t prompt_tokens = ~0u;
   std::vector<std::vector<std::uint32_t>> tokens{};
+  std::vector<Draft> drafts{};
 };
 
 /// What a step reads of the prompts of a tenant.
@@ -131,6 +133,22 @@ TEST(TenantScheduler, RunsARequestToItsEnd) {
   EXPECT_EQ(find(last, EventKind::ended)->end, EndReason::length);
   EXPECT_EQ(bench.scheduler.ledger(tenant)->delivered_tokens, 2u);
   EXPECT_GT(bench.scheduler.ledger(tenant)->first_token.percentile(50), 0u);
+}
+
+TEST(TenantScheduler, ASlotShowsTheGuessesOfItsRun) {
+  SchedulerLimits limits = small();
+  limits.draft_tokens = 4;
+  Bench bench(limits);
+  bench.step({bench.request(bench.tenant(ServiceClass::standard), 20, 9)});
+  const std::vector<std::uint32_t> guessed{7, 7, 7};
+  bench.drafts.assign(limits.slots, Draft{guessed.data(), 3});
+  const StepPlan guesses = bench.step();
+  ASSERT_EQ(guesses.runs.size(), 1u);
+  const SlotRow& row = bench.scheduler.state().slots[guesses.runs[0].slot];
+  EXPECT_EQ(row.speculative_tokens, 3u);
+  bench.drafts.clear();
+  ASSERT_EQ(bench.step().runs.size(), 1u);
+  EXPECT_EQ(row.speculative_tokens, 0u);
 }
 
 TEST(TenantScheduler, ASecondTurnFindsTheFirst) {

@@ -233,16 +233,16 @@ void Api::usage(const Call& call) {
   if (!used) throw not_found("there is no tenant '" + call.argument + "'", "tenant_not_found");
   reply(call, {{"object", "tenant.usage"},
                {"tenant", call.argument},
-               {"requests", used->requests},
+               {"requests", used->requests_accepted},
                {"prompt_tokens", used->prompt_tokens},
                {"cached_tokens", used->cached_tokens},
-               {"completion_tokens", used->generated_tokens},
+               {"completion_tokens", used->delivered_tokens},
                {"computed_tokens", used->computed_tokens},
                {"recomputed_tokens", used->recomputed_tokens},
                {"drafted_tokens", used->drafted_tokens},
                {"accepted_drafts", used->accepted_drafts},
                {"preemptions", used->preemptions},
-               {"refused", used->refused}});
+               {"refused", used->requests_refused}});
 }
 /// For the live view of the page: what runs, and tenants for an admin.
 void Api::load(const Call& call) {
@@ -250,7 +250,8 @@ void Api::load(const Call& call) {
   Json tenants = Json::array();
   for (const auto& [id, used] : services_.metrics.usages())
     if (call.tenant.admin || id == call.tenant.id)
-      tenants.push_back({{"id", id}, {"requests", used.requests}, {"completion_tokens", used.generated_tokens}});
+      tenants.push_back(
+          {{"id", id}, {"requests", used.requests_accepted}, {"completion_tokens", used.delivered_tokens}});
   reply(call, {{"slots", load.slots},
                {"running", load.running},
                {"waiting", load.waiting},

@@ -348,12 +348,11 @@ void EngineLoop::show_load() {
   }
   EngineLoad load;
   load.slots = slots_;
-  const auto pages_of = [](std::uint32_t positions) { return (positions + zrt::kPageTokens - 1) / zrt::kPageTokens; };
-  load.pages = std::uint64_t{slots_} * pages_of(model_.context());
+  load.pages = std::uint64_t{slots_} * zrt::pages_for(model_.context());
   std::uint64_t used = 0;
   for (const auto& [id, choice] : running_) {
     const std::uint32_t processed = model_.processed(zrt::RequestId{id});
-    used += pages_of(processed);
+    used += zrt::pages_for(processed);
     ++(processed != 0 ? load.running : load.waiting);
   }
   if (load.pages != 0) load.pages_used = std::min(1.0, static_cast<double>(used) / static_cast<double>(load.pages));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/metrics.cpp: figures to the text format of Prometheus.
 #include "metrics.hpp"
-#include <zrt/ops/state.hpp>
+
+#include <zrt/core/kv_pages.hpp>
 
 #include <cstdio>
 
@@ -71,20 +72,6 @@ void Histogram::write(std::string& out, std::string_view name, std::string_view 
   out.append(name).append("_count{").append(labels).append("} ").append(std::to_string(below)).append("\n");
 }
 
-TenantUsage& TenantUsage::operator+=(const TenantUsage& other) {
-  requests += other.requests;
-  prompt_tokens += other.prompt_tokens;
-  generated_tokens += other.generated_tokens;
-  refused += other.refused;
-  cached_tokens += other.cached_tokens;
-  computed_tokens += other.computed_tokens;
-  recomputed_tokens += other.recomputed_tokens;
-  preemptions += other.preemptions;
-  drafted_tokens += other.drafted_tokens;
-  accepted_drafts += other.accepted_drafts;
-  return *this;
-}
-
 Metrics::Metrics(std::string model)
     : model_(std::move(model)),
       queued_(kFirstTokenBounds),
@@ -121,16 +108,16 @@ EngineLoad Metrics::load() const {
   const std::lock_guard lock(mutex_);
   return load_;
 }
-void Metrics::set_usage(const std::string& tenant, const TenantUsage& usage) {
+void Metrics::set_usage(const std::string& tenant, const zrt::TenantLedger& usage) {
   const std::lock_guard lock(mutex_);
   tenants_[tenant] = usage;
 }
-std::optional<TenantUsage> Metrics::usage(const std::string& tenant) const {
+std::optional<zrt::TenantLedger> Metrics::usage(const std::string& tenant) const {
   const std::lock_guard lock(mutex_);
   const auto found = tenants_.find(tenant);
   return found == tenants_.end() ? std::nullopt : std::optional(found->second);
 }
-std::map<std::string, TenantUsage> Metrics::usages() const {
+std::map<std::string, zrt::TenantLedger> Metrics::usages() const {
   const std::lock_guard lock(mutex_);
   return tenants_;
 }
@@ -141,19 +128,20 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
   std::string out;
   struct Counted {
     std::string_view name, help;
-    std::uint64_t TenantUsage::* field;
+    std::uint64_t zrt::TenantLedger::* field;
   };
   constexpr Counted kCounted[] = {
-      {"zrt_requests_total", "Choices that the engine took.", &TenantUsage::requests},
-      {"zrt_prompt_tokens_total", "Tokens of prompts.", &TenantUsage::prompt_tokens},
-      {"zrt_generation_tokens_total", "Generated tokens.", &TenantUsage::generated_tokens},
-      {"zrt_requests_refused_total", "Choices over a quota of their tenant.", &TenantUsage::refused},
-      {"zrt_prefix_cache_hit_tokens_total", "Tokens of prompts found in prefixes.", &TenantUsage::cached_tokens},
-      {"zrt_computed_tokens_total", "Tokens computed for the first time.", &TenantUsage::computed_tokens},
-      {"zrt_recomputed_tokens_total", "Tokens computed again after a preemption.", &TenantUsage::recomputed_tokens},
-      {"zrt_preemptions_total", "Choices that gave up their slot.", &TenantUsage::preemptions},
-      {"zrt_drafted_tokens_total", "Guessed tokens that were computed.", &TenantUsage::drafted_tokens},
-      {"zrt_accepted_drafts_total", "Guessed tokens that were right.", &TenantUsage::accepted_drafts}};
+      {"zrt_requests_total", "Choices that the engine took.", &zrt::TenantLedger::requests_accepted},
+      {"zrt_prompt_tokens_total", "Tokens of prompts.", &zrt::TenantLedger::prompt_tokens},
+      {"zrt_generation_tokens_total", "Generated tokens.", &zrt::TenantLedger::delivered_tokens},
+      {"zrt_requests_refused_total", "Choices over a quota of their tenant.", &zrt::TenantLedger::requests_refused},
+      {"zrt_prefix_cache_hit_tokens_total", "Tokens of prompts found in prefixes.", &zrt::TenantLedger::cached_tokens},
+      {"zrt_computed_tokens_total", "Tokens computed for the first time.", &zrt::TenantLedger::computed_tokens},
+      {"zrt_recomputed_tokens_total", "Tokens computed again after a preemption.",
+       &zrt::TenantLedger::recomputed_tokens},
+      {"zrt_preemptions_total", "Choices that gave up their slot.", &zrt::TenantLedger::preemptions},
+      {"zrt_drafted_tokens_total", "Guessed tokens that were computed.", &zrt::TenantLedger::drafted_tokens},
+      {"zrt_accepted_drafts_total", "Guessed tokens that were right.", &zrt::TenantLedger::accepted_drafts}};
   for (const Counted& counted : kCounted) {
     head(out, counted.name, "counter", counted.help);
     for (const auto& [tenant, usage] : tenants_)
@@ -189,12 +177,12 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
          labels + ",block_size=\"" + std::to_string(zrt::kPageTokens) + "\",num_gpu_blocks=\"" +
              std::to_string(load_.pages) + "\"",
          1.0);
-  TenantUsage all;
+  zrt::TenantLedger all;
   for (const auto& [tenant, usage] : tenants_) all += usage;
   single(out, "vllm:prompt_tokens_total", "counter", "Tokens of prompts.", labels,
          static_cast<double>(all.prompt_tokens));
   single(out, "vllm:generation_tokens_total", "counter", "Generated tokens.", labels,
-         static_cast<double>(all.generated_tokens));
+         static_cast<double>(all.delivered_tokens));
   single(out, "vllm:prefix_cache_queries_total", "counter", "Tokens of prompts that were looked for in prefixes.",
          labels, static_cast<double>(all.prompt_tokens));
   single(out, "vllm:prefix_cache_hits_total", "counter", "Tokens of prompts found in prefixes.", labels,

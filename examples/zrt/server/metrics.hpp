@@ -2,6 +2,8 @@
 // examples/zrt/server/metrics.hpp: counts and times of a server, as Prometheus reads them.
 #pragma once
 
+#include <zrt/engine/tenant.hpp>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -30,22 +32,6 @@ class Histogram {
   double sum_ = 0.0;
 };
 
-/// What a tenant has used, in the engine's own count.
-struct TenantUsage {
-  std::uint64_t requests = 0;
-  std::uint64_t prompt_tokens = 0;
-  std::uint64_t generated_tokens = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t cached_tokens = 0;      ///< of prompts, found in the tenant's prefixes
-  std::uint64_t computed_tokens = 0;    ///< for the first time
-  std::uint64_t recomputed_tokens = 0;  ///< again, after a preemption
-  std::uint64_t preemptions = 0;
-  std::uint64_t drafted_tokens = 0;   ///< guesses that were computed
-  std::uint64_t accepted_drafts = 0;  ///< of these, tokens of answers
-
-  TenantUsage& operator+=(const TenantUsage& other);
-};
-
 /// What the engine holds at the moment.
 struct EngineLoad {
   std::uint32_t running = 0;
@@ -68,10 +54,10 @@ class Metrics {
   void stepped() { ++steps_; }
   void set_load(const EngineLoad& load);
   [[nodiscard]] EngineLoad load() const;
-  void set_usage(const std::string& tenant, const TenantUsage& usage);
+  void set_usage(const std::string& tenant, const zrt::TenantLedger& usage);
   /// Nothing for a tenant that was never served.
-  [[nodiscard]] std::optional<TenantUsage> usage(const std::string& tenant) const;
-  [[nodiscard]] std::map<std::string, TenantUsage> usages() const;
+  [[nodiscard]] std::optional<zrt::TenantLedger> usage(const std::string& tenant) const;
+  [[nodiscard]] std::map<std::string, zrt::TenantLedger> usages() const;
 
   /// The text of /metrics. `vllm` adds the names that dashboards and routers of vLLM read.
   /// With `only`, no other tenant is named.
@@ -81,7 +67,7 @@ class Metrics {
   mutable std::mutex mutex_;
   std::string model_;
   EngineLoad load_{};
-  std::map<std::string, TenantUsage> tenants_;
+  std::map<std::string, zrt::TenantLedger> tenants_;
   std::map<std::string, std::uint64_t, std::less<>> ends_;
   std::map<int, std::uint64_t> statuses_;
   Histogram queued_;

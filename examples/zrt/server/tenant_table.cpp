@@ -12,19 +12,6 @@ zrt::Error named(const zrt::Error& error, const std::string& tenant) {
   return zrt::Error::of(error.code(), "tenant '", std::string_view(tenant), "': ", error.text());
 }
 
-TenantUsage usage_of(const zrt::TenantLedger& ledger) {
-  return {.requests = ledger.requests_accepted,
-          .prompt_tokens = ledger.prompt_tokens,
-          .generated_tokens = ledger.delivered_tokens,
-          .refused = ledger.requests_refused,
-          .cached_tokens = ledger.cached_tokens,
-          .computed_tokens = ledger.computed_tokens,
-          .recomputed_tokens = ledger.recomputed_tokens,
-          .preemptions = ledger.preemptions,
-          .drafted_tokens = ledger.drafted_tokens,
-          .accepted_drafts = ledger.accepted_drafts};
-}
-
 }  // namespace
 
 zrt::Result<zrt::TenantId> TenantTable::find(const std::string& name) const {
@@ -121,7 +108,7 @@ void TenantTable::undo() {
 /// Whether the engine has forgotten a tenant that is not served any more and has no request left.
 bool TenantTable::remove_if_done(const Row& row) {
   if (row.served || row.open != 0) return false;
-  if (const auto ledger = model_.usage(row.id)) former_[row.name] += usage_of(*ledger);
+  if (const auto ledger = model_.usage(row.id)) former_[row.name] += *ledger;
   if (row.id != zrt::TenantId{}) (void)model_.remove_tenant(row.id);
   return true;
 }
@@ -144,10 +131,10 @@ std::uint32_t TenantTable::open(zrt::TenantId tenant) {
 void TenantTable::show(zrt::TenantId tenant) {
   const Row* row = row_of(tenant);
   if (row == nullptr) return;
-  TenantUsage usage = former_[row->name];
+  zrt::TenantLedger usage = former_[row->name];
   for (const Row& same : rows_)
     if (same.name == row->name)
-      if (const auto ledger = model_.usage(same.id)) usage += usage_of(*ledger);
+      if (const auto ledger = model_.usage(same.id)) usage += *ledger;
   metrics_.set_usage(row->name, usage);
 }
 

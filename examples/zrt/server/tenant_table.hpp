@@ -64,7 +64,7 @@ class TenantTable {
   Metrics& metrics_;
   std::vector<Row> rows_;
   std::vector<Undo> undo_;
-  std::map<std::string, TenantUsage> former_;  ///< used by rows that are gone, by name
+  std::map<std::string, zrt::TenantLedger> former_;  ///< used by rows that are gone, by name
 };
 
 }  // namespace program::server

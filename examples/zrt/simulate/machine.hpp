@@ -28,7 +28,7 @@ class SimulatedMachine {
     if (run.load != serve::kNone) state = kept_[run.load];
     for (std::uint32_t i = 0; i < run.count; ++i) {
       const std::uint32_t position = run.begin + i;
-      pages_[list[position / serve::kPageTokens]][position % serve::kPageTokens] = run.tokens[i];
+      pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens] = run.tokens[i];
       state = mixed(state, run.tokens[i]);
     }
     if (run.save != serve::kNone) kept_[run.save] = state;
@@ -63,14 +63,14 @@ class SimulatedMachine {
 
  private:
   [[nodiscard]] std::uint32_t held(zrt::Span<const std::uint32_t> list, std::uint32_t position) const {
-    return pages_[list[position / serve::kPageTokens]][position % serve::kPageTokens];
+    return pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens];
   }
 
   std::uint32_t vocabulary_;
   std::uint64_t seed_;
   bool hybrid_;
   std::uint64_t blamed_ = 0;  ///< what the last run read whose drafts were to blame
-  std::vector<std::array<std::uint32_t, serve::kPageTokens>> pages_;
+  std::vector<std::array<std::uint32_t, zrt::kPageTokens>> pages_;
   std::vector<std::uint64_t> states_;
   std::vector<std::uint64_t> kept_;
 };

@@ -147,9 +147,9 @@ template <class Rules> class Simulation {
     r.tokens.assign(std::size_t{e.prompt} + e.most, 0);
     for (std::uint32_t i = 0; i < e.prompt; ++i) {
       // Two thirds of the chunks are the same in every branch, so that equal chunks follow different ones.
-      const std::uint32_t chunk = i / serve::kPageTokens;
+      const std::uint32_t chunk = i / zrt::kPageTokens;
       const std::uint64_t branch = mixed(e.branch, chunk) % 3 == 0 ? e.branch : 7;
-      std::uint64_t token = mixed(mixed(branch, chunk % 2), i % serve::kPageTokens);
+      std::uint64_t token = mixed(mixed(branch, chunk % 2), i % zrt::kPageTokens);
       if (i >= e.shared) token = mixed(e.request, i);
       if (earlier != nullptr && i < earlier->prompt + earlier->delivered)
         r.tokens[i] = earlier->tokens[i];

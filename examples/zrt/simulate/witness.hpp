@@ -211,7 +211,7 @@ template <class Rules> class Witness {
     ++t.accepted;
     if (t.live++ == 0) lift(row);
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
-    const std::uint32_t read = script_.prompt_tokens < 2 * serve::kPageTokens ? 1 : serve::kPageTokens;
+    const std::uint32_t read = script_.prompt_tokens < 2 * zrt::kPageTokens ? 1 : zrt::kPageTokens;
     const std::uint32_t steps = (r.prompt + r.most) / read + r.most + 4;
     longest_ = std::max(longest_, steps);
   }
@@ -247,7 +247,7 @@ template <class Rules> class Witness {
     r.waits = false;
     --waiting_;
     r.computed = std::max(r.computed, e.value);
-    if (e.value % serve::kPageTokens != 0 || e.value >= r.prompt + r.generated)
+    if (e.value % zrt::kPageTokens != 0 || e.value >= r.prompt + r.generated)
       fail("a request is admitted at position " + std::to_string(e.value));
   }
 
@@ -362,8 +362,8 @@ template <class Rules> class Witness {
     }
     if (answers && lower > std::max(script_.prompt_tokens, busy - decoding + std::max(1u, busy / 4)))
       fail("prompts of lower classes stretch the gaps of an interactive answer");
-    const bool short_time = answers && script_.prompt_tokens < 2 * serve::kPageTokens;
-    const std::uint32_t promised = short_time ? std::max(1u, busy / 8) : serve::kPageTokens;
+    const bool short_time = answers && script_.prompt_tokens < 2 * zrt::kPageTokens;
+    const std::uint32_t promised = short_time ? std::max(1u, busy / 8) : zrt::kPageTokens;
     for (const serve::PlannedRun& run : s.runs)
       if (run.slot == s.floor_slot && !run.decode && run.count < promised && !stops(s, run))
         fail("the floor reads too little of its prompt");
@@ -371,7 +371,7 @@ template <class Rules> class Witness {
   /// Whether a run could be no longer: at the prompt's end, where a state is kept, or by its tenant's rate.
   [[nodiscard]] static bool stops(const State& s, const serve::PlannedRun& run) {
     const serve::TenantRow& t = s.tenants[serve::row_of(s.slots[run.slot].tenant)];
-    const bool border = s.limits.checkpoints != 0 && (run.begin + run.count) % serve::kPageTokens == 0;
+    const bool border = s.limits.checkpoints != 0 && (run.begin + run.count) % zrt::kPageTokens == 0;
     return run.sample || border || t.prefilled.room(t.quota.prefill_tokens_per_s) == 0;
   }
 

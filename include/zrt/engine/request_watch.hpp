@@ -28,8 +28,8 @@ template <class B, class O, class Model> class RequestWatch {
           show(*a, a->sequence.prompt_left() != 0 ? exec::RequestPhase::prefill : exec::RequestPhase::decode);
       const auto running = static_cast<std::uint32_t>(serving_.running());
       const auto waiting = static_cast<std::uint32_t>(serving_.left() - running);
-      model_.observer().load(
-          {running, waiting, serving_.slot_count(), serving_.used_pages(), serving_.slots().all_pages()});
+      model_.observer().load({running, waiting, serving_.slot_count(), serving_.used_pages(),
+                              serving_.slots().all_pages(), serving_.drafted()});
     }
   }
 

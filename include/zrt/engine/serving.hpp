@@ -119,6 +119,12 @@ template <class B> class Serving {
     for (const serve::SlotRow& row : scheduler_->state().slots) count += row.request != 0 ? 1u : 0u;
     return count;
   }
+  /// Guesses in the runs of the step.
+  [[nodiscard]] std::uint32_t drafted() const noexcept {
+    std::uint32_t count = 0;
+    for (const serve::SlotRow& row : scheduler_->state().slots) count += row.speculative_tokens;
+    return count;
+  }
   [[nodiscard]] std::size_t left() const noexcept { return taken_ + arriving_.size(); }
 
   /// Pages of all cache groups that are listed or set aside.

@@ -62,7 +62,8 @@ struct ObservedLoad {
   std::uint32_t waiting = 0;
   std::uint32_t slots = 0;
   std::uint64_t pages_used = 0;
-  std::uint64_t pages = 0;  ///< of all cache groups
+  std::uint64_t pages = 0;           ///< of all cache groups
+  std::uint32_t drafted_tokens = 0;  ///< guesses that the step reads
 };
 
 /// Watches the steps of a program. It is a handle, copied into every program that is bound with it; what it points to

@@ -83,6 +83,29 @@ inline constexpr auto kMixerNeutral = neutral_keys(kDecoderNeutral, std::to_arra
                                                                         {"attention.sliding_window"},
                                                                     }));
 
+/// Models of Mamba mixers alone; a family says which form its mixers have.
+struct MixerFamily {
+  using Config = SsmConfig;
+  static constexpr auto neutral = kMixerNeutral;
+  using Ops = boost::mp11::mp_push_back<DecoderOps, ops::MambaMixer>;
+
+  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_ssm()}; }
+
+ protected:
+  static void read_model(ConfigReader& meta, Config& c, bool second_form) noexcept {
+    read_sizes(meta, c);
+    read_norm(meta, c);
+    read_ssm(meta, c.ssm, second_form);
+  }
+  /// `mixer(writer, layer)` gives the result of a layer's mixer.
+  template <class G, class Mixer> static constexpr void build_layers(G& g, const Config& c, const Mixer& mixer) {
+    constexpr DecoderTraits traits;
+    DecoderWriter<G> w(g, c, traits);
+    for (unsigned layer = 0; layer < c.layers; ++layer) w.add(layer, mixer(w, layer));
+    w.finish();
+  }
+};
+
 }  // namespace zrt::inline ZRT_ABI::model
 
 ZRT_LOAD_TIME_END

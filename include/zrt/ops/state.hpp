@@ -4,6 +4,7 @@
 
 #include <zrt/core/checked.hpp>
 #include <zrt/core/dtype.hpp>
+#include <zrt/core/kv_pages.hpp>
 
 #include <array>
 #include <cstddef>
@@ -19,9 +20,6 @@ enum class StateLifecycle : std::uint8_t {
   recurrent,  ///< one block per slot, rewritten by every token
 };
 inline constexpr std::size_t kStateLifecycles = 3;
-
-/// Positions per page of keys and values.
-inline constexpr std::uint32_t kPageTokens = 16;
 
 /// What happens to a slot over its life.
 enum class StateEvent : std::uint8_t { alloc, reset, reuse, evict, clone_for_fork, deinit };
@@ -69,10 +67,6 @@ struct StateInfo {
 /// Positions of a kv_paged state that a row sees, its own included; 0: all. States of one cache group have one window.
 [[nodiscard]] constexpr std::uint32_t window_of(const StateInfo& state) noexcept {
   return state.lifecycle == StateLifecycle::kv_paged ? state.extents[3] : 0;
-}
-/// Pages that `positions` positions take.
-[[nodiscard]] constexpr std::uint32_t pages_for(std::uint32_t positions) noexcept {
-  return positions / kPageTokens + (positions % kPageTokens != 0 ? 1 : 0);
 }
 /// The first page with a position that rows at `position` and later see through a window. No row needs those before it.
 [[nodiscard]] constexpr std::uint32_t first_page(std::uint32_t window, std::uint32_t position) noexcept {

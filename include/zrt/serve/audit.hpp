@@ -86,9 +86,15 @@ class Audit {
     const RequestRow& r = s.requests[w.request];
     const PrefixScope scope = s.tenants[r.tenant].scope(r.tenant);
     std::uint32_t end = row.position;
+    std::uint32_t drafts = 0;
     for (const PlannedRun& run : s.runs)
-      if (run.slot == slot) end = run.begin + run.count;
-    if (row.pages != pages_of(end))
+      if (run.slot == slot) {
+        end = run.begin + run.count;
+        drafts = run.drafts;
+      }
+    if (row.speculative_tokens != drafts)
+      return broken("slot ", slot, " has ", row.speculative_tokens, " guesses, its run ", drafts);
+    if (row.pages != pages_for(end))
       return broken("slot ", slot, " lists ", row.pages, " pages for ", end, " positions");
     if (row.pages > w.charge) return broken("slot ", slot, " lists more pages than its charge, ", w.charge);
     if (w.in_tree > row.pages || w.in_tree * kPageTokens > row.position)

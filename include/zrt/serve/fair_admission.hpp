@@ -34,7 +34,7 @@ template <class Rules> class FairAdmission {
     SlotRow& row = s_.slots[slot];
     row.position = position;
     row.stage = r.generated != 0 && position + 1 == r.known() ? SlotStage::decode : SlotStage::prefill;
-    while (row.pages < pages_of(position) && s_.add_page(slot)) {
+    while (row.pages < pages_for(position) && s_.add_page(slot)) {
       const std::uint32_t left = position - (row.pages - 1) * kPageTokens;
       s_.pages.fill(s_.list(slot)[row.pages - 1], left < kPageTokens ? left : kPageTokens);
     }
@@ -55,7 +55,7 @@ template <class Rules> class FairAdmission {
   /// Pages that count when a request is admitted: of what it has, or of all that it can need.
   [[nodiscard]] static std::uint32_t first_charge(const SchedulerState<Rules>& s, const RequestRow& r,
                                                   bool floor) noexcept {
-    return floor || s.charges_all(r) ? s.need(r) : pages_of(r.known());
+    return floor || s.charges_all(r) ? s.need(r) : pages_for(r.known());
   }
 
  private:

@@ -30,6 +30,12 @@ class LatencyHistogram {
   }
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
 
+  LatencyHistogram& operator+=(const LatencyHistogram& other) noexcept {
+    for (std::uint32_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+    total_ += other.total_;
+    return *this;
+  }
+
  private:
   static constexpr std::uint32_t kBuckets = 64 * 4;
 

@@ -2,15 +2,13 @@
 // zrt/serve/page_meta.hpp: what a device and an audit want to know of a page.
 #pragma once
 
-#include <zrt/core/config.hpp>
+#include <zrt/core/kv_pages.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace zrt::inline ZRT_ABI::serve {
-
-inline constexpr std::uint32_t kPageTokens = 16;
 
 /// Who shares prefixes: a tenant (its handle) or a group (its number under kGroupScope).
 using PrefixScope = std::uint64_t;

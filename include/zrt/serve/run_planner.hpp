@@ -61,7 +61,7 @@ template <class Rules> class RunPlanner {
 
   /// Raises a slot's charge by the page that its next token begins, or preempts: another, or itself.
   void make_room(std::uint32_t slot) noexcept {
-    while (pages_of(s_.slots[slot].position + 1) > s_.work[slot].charge) {
+    while (pages_for(s_.slots[slot].position + 1) > s_.work[slot].charge) {
       const std::uint32_t tenant = s_.requests[s_.work[slot].request].tenant;
       const TenantRow& t = s_.tenants[tenant];
       const bool own = s_.keeps(Rule::page_quota) && t.charge + 1 > t.quota.max_pages;
@@ -244,12 +244,12 @@ template <class Rules> class RunPlanner {
   }
 
   void add_run(std::uint32_t slot, std::uint32_t known, bool decode, std::uint32_t drafts = 0) noexcept {
-    const SlotRow& row = s_.slots[slot];
+    SlotRow& row = s_.slots[slot];
     SlotWork& w = s_.work[slot];
     const RequestRow& r = s_.requests[w.request];
     const std::uint32_t count = known + drafts;
     const std::uint32_t end = row.position + count;
-    while (row.pages < pages_of(end))
+    while (row.pages < pages_for(end))
       if (!s_.add_page(slot)) {
         ++s_.pageless_runs;
         return;
@@ -258,6 +258,7 @@ template <class Rules> class RunPlanner {
       s_.tenants[r.tenant].decoded.take(count);
       s_.charge_service(w.request, row.position, row.position + known);
     }
+    row.speculative_tokens = drafts;
     PlannedRun run;
     run.slot = slot;
     run.request = row.request;

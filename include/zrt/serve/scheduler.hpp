@@ -4,6 +4,7 @@
 
 #include <zrt/serve/fair_admission.hpp>
 #include <zrt/serve/run_planner.hpp>
+#include <zrt/serve/tenant_arrivals.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
 
@@ -160,6 +161,7 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint32_t request = w.request;
     if (run.load != kNone) s_.checkpoints.unpin(run.load);
     w.load = kNone;
+    row.speculative_tokens = 0;
     if (outcome.failed) {
       if (run.save != kNone) s_.checkpoints.free(run.save);
       s_.end(request, EndReason::failed);
@@ -238,15 +240,15 @@ template <class Rules = AllRules> class Scheduler {
     s_.quiet = false;
     switch (a.kind) {
       case ArrivalKind::create_tenant:
-        return create(a);
+        return TenantArrivals<Rules>(s_).create(a);
       case ArrivalKind::change_tenant:
-        return change(a);
+        return TenantArrivals<Rules>(s_).change(a);
       case ArrivalKind::remove_tenant:
-        return remove(a);
+        return TenantArrivals<Rules>(s_).remove(a);
       case ArrivalKind::open_session:
-        return open(a);
+        return TenantArrivals<Rules>(s_).open(a);
       case ArrivalKind::close_session:
-        return close(a);
+        return TenantArrivals<Rules>(s_).close(a);
       case ArrivalKind::submit:
         return submit(a);
       case ArrivalKind::cancel:
@@ -260,116 +262,6 @@ template <class Rules = AllRules> class Scheduler {
     }
   }
 
-  void answer(const Arrival& a, EventKind kind, Handle subject, Handle tenant, Refusal refusal = Refusal::none,
-              std::uint64_t retry_after = 0) noexcept {
-    StepEvent e;
-    e.kind = kind;
-    e.refusal = refusal;
-    e.tag = a.tag;
-    e.subject = subject;
-    e.tenant = tenant;
-    e.retry_after = retry_after;
-    s_.tell(e);
-  }
-  void refuse(const Arrival& a, Refusal why, std::uint64_t retry_after = 0) noexcept {
-    answer(a, EventKind::refused, a.subject, 0, why, retry_after);
-  }
-
-  void create(const Arrival& a) noexcept {
-    if (!check(a.quota)) return refuse(a, Refusal::bad_quota);
-    std::uint32_t row = 0;
-    while (row < s_.tenants.size() && s_.tenants[row].live) ++row;
-    if (row == s_.tenants.size()) return refuse(a, Refusal::too_many_tenants);
-    if (s_.keeps(Rule::reservation_fits) && !reserves(kNone, a.quota)) return refuse(a, Refusal::reservation);
-    TenantRow fresh;
-    fresh.generation = s_.tenants[row].generation + 1;
-    fresh.live = true;
-    fresh.quota = a.quota;
-    s_.tenants[row] = fresh;
-    s_.budget.reserve(0, a.quota.reserved_pages, 0);
-    answer(a, EventKind::tenant_created, s_.tenant_handle(row), s_.tenant_handle(row));
-  }
-
-  /// Whether the reservation fits, and leaves every request that was accepted the pages that it can need.
-  [[nodiscard]] bool reserves(std::uint32_t tenant, const TenantQuota& quota) const noexcept {
-    const std::uint32_t from = tenant == kNone ? 0 : s_.tenants[tenant].quota.reserved_pages;
-    const std::uint64_t charge = tenant == kNone ? 0 : s_.tenants[tenant].charge;
-    if (!s_.budget.reserves(from, quota.reserved_pages, charge)) return false;
-    PageBudget after = s_.budget;
-    after.reserve(from, quota.reserved_pages, charge);
-    for (const RequestRow& r : s_.requests) {
-      if (r.stage != RequestStage::waiting && r.stage != RequestStage::running) continue;
-      const std::uint32_t own = r.tenant == tenant ? quota.reserved_pages : s_.tenants[r.tenant].quota.reserved_pages;
-      if (s_.need(r) > own + after.floating()) return false;
-    }
-    return true;
-  }
-
-  void change(const Arrival& a) noexcept {
-    const std::uint32_t tenant = s_.find_tenant(a.subject);
-    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
-    TenantRow& t = s_.tenants[tenant];
-    TenantQuota quota = a.quota;
-    quota.group = t.quota.group;  // its prefixes stay where they are
-    quota.service = t.quota.service;
-    if (!check(quota)) return refuse(a, Refusal::bad_quota);
-    if (!reserves(tenant, quota)) return refuse(a, Refusal::reservation);
-    s_.budget.reserve(t.quota.reserved_pages, quota.reserved_pages, t.charge);
-    t.quota = quota;
-    answer(a, EventKind::tenant_changed, a.subject, a.subject);
-    for (std::uint32_t i = 0; i < s_.requests.size(); ++i) {
-      const RequestRow& r = s_.requests[i];
-      const bool live = r.stage == RequestStage::waiting || r.stage == RequestStage::running;
-      if (live && r.tenant == tenant && s_.need(r) > quota.max_pages) s_.end(i, EndReason::quota_lowered);
-    }
-    while (t.slots > quota.max_slots || t.charge > quota.max_pages)
-      s_.preempt(
-          first_to_yield(s_, [&](std::uint32_t slot) { return s_.requests[s_.work[slot].request].tenant == tenant; }));
-  }
-
-  void remove(const Arrival& a) noexcept {
-    const std::uint32_t tenant = s_.find_tenant(a.subject);
-    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
-    TenantRow& t = s_.tenants[tenant];
-    if (s_.keeps(Rule::end_with_tenant))
-      for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
-        if (s_.requests[i].stage != RequestStage::free && s_.requests[i].tenant == tenant)
-          s_.end(i, EndReason::tenant_removed);
-    for (SessionRow& session : s_.sessions)
-      if (session.tenant == tenant) session.tenant = kNone;
-    const PrefixScope scope = t.scope(tenant);
-    s_.budget.reserve(t.quota.reserved_pages, 0, t.charge);
-    t.live = false;
-    bool shared = false;
-    for (std::uint32_t i = 0; i < s_.tenants.size(); ++i)
-      shared = shared || (s_.tenants[i].live && s_.tenants[i].scope(i) == scope);
-    if (!shared && s_.keeps(Rule::drop_scope)) s_.drop_scope(scope);
-    answer(a, EventKind::tenant_removed, a.subject, a.subject);
-  }
-
-  void open(const Arrival& a) noexcept {
-    const std::uint32_t tenant = s_.find_tenant(a.subject);
-    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
-    for (std::uint32_t i = 0; i < s_.sessions.size(); ++i) {
-      SessionRow& session = s_.sessions[i];
-      if (session.tenant != kNone) continue;
-      session.tenant = tenant;
-      ++session.generation;
-      return answer(a, EventKind::session_opened, handle_of(i, session.generation), a.subject);
-    }
-    refuse(a, Refusal::too_many_sessions);
-  }
-
-  void close(const Arrival& a) noexcept {
-    const std::uint32_t session = s_.find_session(a.subject);
-    if (session == kNone) return refuse(a, Refusal::unknown_subject);
-    for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
-      if (s_.requests[i].stage != RequestStage::free && s_.requests[i].session == session)
-        s_.end(i, EndReason::session_closed);
-    answer(a, EventKind::session_closed, a.subject, s_.tenant_handle(s_.sessions[session].tenant));
-    s_.sessions[session].tenant = kNone;
-  }
-
   /// Why a submission is refused, and after how long it may be tried again.
   [[nodiscard]] Refusal judge(const Arrival& a, std::uint32_t tenant, std::uint64_t& retry_after) const noexcept {
     const TenantRow& t = s_.tenants[tenant];
@@ -381,7 +273,7 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint64_t tokens = std::uint64_t{a.prompt} + a.most;
     if (tokens > s_.limits.context || (s_.keeps(Rule::context_quota) && tokens > t.quota.max_context))
       return Refusal::context_too_long;
-    const std::uint32_t pages = pages_of(a.prompt + a.most - 1);
+    const std::uint32_t pages = pages_for(a.prompt + a.most - 1);
     if (pages > t.quota.max_pages || pages > t.quota.reserved_pages + s_.budget.floating())
       return Refusal::pages_too_many;
     const std::uint64_t clear = s_.end_gap * (std::uint64_t{t.queued} + 1);
@@ -408,14 +300,14 @@ template <class Rules = AllRules> class Scheduler {
 
   void submit(const Arrival& a) noexcept {
     const std::uint32_t tenant = s_.find_tenant(a.subject);
-    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
+    if (tenant == kNone) return refuse(s_, a, Refusal::unknown_subject);
     TenantRow& t = s_.tenants[tenant];
     std::uint64_t retry_after = 0;
     const Refusal why = judge(a, tenant, retry_after);
     if (why != Refusal::none) {
       ++t.ledger.requests_refused;
       const bool passes = why == Refusal::queue_full || why == Refusal::tenant_queue_full;
-      return refuse(a, why, passes ? retry_after : 0);
+      return refuse(s_, a, why, passes ? retry_after : 0);
     }
     s_.tell(EventKind::accepted, accept(a, tenant));
   }
@@ -461,7 +353,7 @@ template <class Rules = AllRules> class Scheduler {
 
   void change_request(const Arrival& a) noexcept {
     const std::uint32_t request = s_.find_request(a.subject);
-    if (request == kNone) return refuse(a, Refusal::unknown_subject);
+    if (request == kNone) return refuse(s_, a, Refusal::unknown_subject);
     RequestRow& r = s_.requests[request];
     if (a.kind == ArrivalKind::cancel) {
       if (s_.keeps(Rule::cancel_at_once) || r.stage != RequestStage::running) s_.end(request, EndReason::cancelled);

@@ -28,11 +28,6 @@ struct SchedulerLimits {
   SipKey key{};  ///< random, from the host
 };
 
-/// What a request of `tokens` positions fills.
-[[nodiscard]] constexpr std::uint32_t pages_of(std::uint32_t tokens) noexcept {
-  return tokens / kPageTokens + (tokens % kPageTokens != 0 ? 1u : 0u);
-}
-
 [[nodiscard]] inline Result<void> check(const SchedulerLimits& l) noexcept {
   constexpr std::uint32_t kMost = 1u << 29;
   const struct {

@@ -32,7 +32,7 @@ template <class Rules> struct SchedulerState {
     auto checkpoints = Checkpoints::make(l.checkpoints, allocator);
     if (!checkpoints) return pass(checkpoints);
     SchedulerState s(l, rules, std::move(*pages), std::move(*tree), std::move(*checkpoints), allocator);
-    s.list_pages = pages_of(l.context);
+    s.list_pages = pages_for(l.context);
     const std::size_t requests = std::size_t{l.queue} + l.slots + l.slots;
     if (auto r = s.tenants.resize(l.tenants); !r) return pass(r);
     if (auto r = s.sessions.resize(l.sessions); !r) return pass(r);
@@ -128,7 +128,7 @@ template <class Rules> struct SchedulerState {
   }
 
   /// Pages that a request can need: its last token is never computed.
-  [[nodiscard]] static std::uint32_t need(const RequestRow& r) noexcept { return pages_of(r.prompt + r.most - 1); }
+  [[nodiscard]] static std::uint32_t need(const RequestRow& r) noexcept { return pages_for(r.prompt + r.most - 1); }
   /// Whether all pages of a request are set aside when it is admitted: it may not be preempted for pages later.
   [[nodiscard]] bool charges_all(const RequestRow& r) const noexcept {
     return tenants[r.tenant].quota.service == ServiceClass::interactive || r.preemptions >= 2;
@@ -201,7 +201,7 @@ template <class Rules> struct SchedulerState {
   /// Gives back the pages behind a slot's position, which hold drafts that came to nothing.
   void drop_pages(std::uint32_t slot) noexcept {
     SlotRow& row = slots[slot];
-    while (row.pages > pages_of(row.position)) pages.release(list(slot)[--row.pages], false);
+    while (row.pages > pages_for(row.position)) pages.release(list(slot)[--row.pages], false);
   }
 
   /// Puts the slot's full pages in the tree. Where the tree has such a page, the slot lists that one in place of its own.

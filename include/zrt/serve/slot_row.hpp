@@ -21,7 +21,7 @@ struct SlotRow {
   std::uint32_t prompt_tokens = 0;
   std::uint32_t generated_tokens = 0;
   std::uint32_t position = 0;            ///< tokens whose keys and values are in the pages
-  std::uint32_t speculative_tokens = 0;  ///< always 0 so far
+  std::uint32_t speculative_tokens = 0;  ///< guesses in the run that is in the making
   std::uint32_t pages = 0;
   std::uint32_t prefix_pages = 0;  ///< of these, found in the tree at admission
   std::uint32_t priority = 0;      ///< ServiceClass

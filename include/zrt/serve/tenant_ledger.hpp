@@ -25,6 +25,21 @@ struct TenantLedger {
   std::uint32_t peak_pages = 0;
   LatencyHistogram first_token{};  ///< nanoseconds from submission to the first token
   LatencyHistogram token_gap{};    ///< nanoseconds between a request's tokens
+
+  /// Adds what a former row of the same tenant counted. Of the peaks the higher one counts.
+  TenantLedger& operator+=(const TenantLedger& other) noexcept {
+    constexpr std::uint64_t TenantLedger::* kSums[] = {
+        &TenantLedger::prompt_tokens,     &TenantLedger::cached_tokens,        &TenantLedger::computed_tokens,
+        &TenantLedger::recomputed_tokens, &TenantLedger::delivered_tokens,     &TenantLedger::drafted_tokens,
+        &TenantLedger::accepted_drafts,   &TenantLedger::requests_accepted,    &TenantLedger::requests_refused,
+        &TenantLedger::requests_finished, &TenantLedger::requests_ended_early, &TenantLedger::admissions,
+        &TenantLedger::preemptions};
+    for (const auto sum : kSums) this->*sum += other.*sum;
+    peak_pages = other.peak_pages > peak_pages ? other.peak_pages : peak_pages;
+    first_token += other.first_token;
+    token_gap += other.token_gap;
+    return *this;
+  }
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

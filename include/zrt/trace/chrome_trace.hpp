@@ -167,6 +167,11 @@ template <class Sink> class ChromeTrace {
     out_.raw("pages in use\",\"args\":{\"pages\":");
     out_.number(step.load.pages_used);
     out_.raw("}}");
+    if (step.load.drafted_tokens == 0) return;
+    begin_event("C", kEngine, kSteps, step.begin);
+    out_.raw("drafts\",\"args\":{\"tokens\":");
+    out_.number(step.load.drafted_tokens);
+    out_.raw("}}");
   }
   void write_call(const StepWalk& walk, const TimedCall& call, std::uint32_t lane,
                   Span<const std::uint32_t> layers) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/error.hpp>
+#include <zrt/core/json_escape.hpp>
 
 #include <array>
 #include <string_view>
@@ -21,19 +22,12 @@ template <class Sink> class JsonOut {
   /// Characters within quotes: those that JSON escapes are escaped, bytes that are no ASCII too, as names of weights may
   /// be any bytes.
   void text(std::string_view text) noexcept {
-    constexpr std::string_view kHex = "0123456789abcdef";
     for (const char c : text) {
       const auto byte = static_cast<unsigned char>(c);
-      if (byte == '"' || byte == '\\') {
-        put('\\');
+      if (needs_json_escape(byte) || byte >= 0x7f)
+        raw(json_escape(byte).view());
+      else
         put(c);
-      } else if (byte >= 0x20 && byte < 0x7f) {
-        put(c);
-      } else {
-        raw("\\u00");
-        put(kHex[byte >> 4]);
-        put(kHex[byte & 15u]);
-      }
     }
   }
   void number(std::uint64_t value) noexcept { raw(digits(value)); }

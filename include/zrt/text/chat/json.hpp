@@ -2,6 +2,7 @@
 // zrt/text/chat/json.hpp: JSON (RFC 8259) to values and back.
 #pragma once
 
+#include <zrt/core/json_escape.hpp>
 #include <zrt/text/chat/text_builder.hpp>
 #include <zrt/text/chat/value.hpp>
 #include <zrt/text/detail/unicode.hpp>
@@ -245,27 +246,15 @@ inline void write_real(double value, TextBuilder& out) noexcept {
 
 /// Appends a text in quotes as JSON has it.
 inline void write_json_string(std::string_view text, bool ascii, TextBuilder& out) noexcept {
-  const auto unit = [&](char32_t c) {
-    constexpr std::string_view hex = "0123456789abcdef";
-    out << "\\u" << hex[c >> 12] << hex[(c >> 8) & 15] << hex[(c >> 4) & 15] << hex[c & 15];
-  };
   out << '"';
   for (std::size_t at = 0; at < text.size();) {
     const detail::CodePoint c = detail::decode(text, at);
     const std::size_t from = out.size();
-    constexpr std::string_view specials = "\"\\\b\f\n\r\t";
-    constexpr std::string_view names = "\"\\bfnrt";
-    const std::size_t special = c.value < 0x80 ? specials.find(static_cast<char>(c.value)) : std::string_view::npos;
-    if (special != std::string_view::npos) {
-      out << '\\' << names[special];
-    } else if (c.value < 0x20 || (ascii && c.value >= 0x7f && c.value < 0x10000)) {
-      if (c.value == 0x7f)
-        out << '\x7f';
-      else
-        unit(c.value);
+    if (needs_json_escape(c.value) || (ascii && c.value > 0x7f && c.value < 0x10000)) {
+      out << json_escape(c.value).view();
     } else if (ascii && c.value >= 0x10000) {
-      unit(0xd800 + ((c.value - 0x10000) >> 10));
-      unit(0xdc00 + ((c.value - 0x10000) & 0x3ff));
+      out << json_escape(0xd800 + ((c.value - 0x10000) >> 10)).view();
+      out << json_escape(0xdc00 + ((c.value - 0x10000) & 0x3ff)).view();
     } else {
       out << (c.valid ? slice(text, at, c.length) : std::string_view("\xef\xbf\xbd"));
     }

@@ -37,18 +37,12 @@ struct Mamba2Folder {
     if (inner != expand * width || head == 0 || inner % head != 0)
       in.refuse(Errc::invalid_metadata, "the inner size is ", inner, ", expected ", expand,
                 " x hidden_size and whole heads of ", head);
-    out.of_model("context_length", kUnboundedContext);
-    out.of_model("embedding_length", width);
-    out.of_model("feed_forward_length", std::uint32_t{0});
-    out.of_model("attention.head_count", std::uint32_t{0});
-    out.of_model("block_count", in.count({"num_hidden_layers", "n_layer"}));
-    out.of_model("ssm.conv_kernel", in.count_if({"conv_kernel", "d_conv"}).value_or(4));
-    out.of_model("ssm.inner_size", inner);
-    out.of_model("ssm.state_size", in.count_if({"state_size", "d_state"}).value_or(128));
-    out.of_model("ssm.time_step_rank", head == 0 ? 0 : inner / head);
-    out.of_model("ssm.group_count", static_cast<std::uint32_t>(mixer_heads(in).groups));
-    out.of_model("attention.layer_norm_rms_epsilon",
-                 in.number_if({"layer_norm_epsilon", "rms_norm_eps"}).value_or(1e-5f));
+    add_mixer_keys(in, out,
+                   {.width = width,
+                    .inner = inner,
+                    .states = 128,
+                    .rank = head == 0 ? 0 : inner / head,
+                    .groups = static_cast<std::uint32_t>(mixer_heads(in).groups)});
   }
 
   static constexpr HubFamily family{.name = "mamba2",
