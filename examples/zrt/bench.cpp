@@ -92,14 +92,21 @@ zrt::Result<Json> run_row(const BenchOptions& o, bool prefill, std::uint32_t bat
   options.kv_type = kv_type(o.kv);
   auto model = open_model(o.model, options);
   if (!model) return zrt::pass(model);
-  if (!machine) machine = std::make_unique<Machine>(o.model.threads, (*model)->isa(), plan_weight_bytes(**model));
+  if (!machine) {
+    auto made = Machine::make(o.model.threads, (*model)->isa(), plan_weight_bytes(**model));
+    if (!made) return zrt::pass(made);
+    machine = std::make_unique<Machine>(std::move(*made));
+  }
   const BenchLoad load{batch, prefill ? o.prompt_tokens : o.generated_tokens, prefill ? 0 : o.depth, o.repetitions};
-  const MachineRates before = machine->measure();
+  const auto before = machine->measure();
+  if (!before) return zrt::pass(before);
   reset_peak_memory();
   const auto timed = prefill ? time_prefill(**model, load) : time_decode(**model, load);
   if (!timed) return zrt::pass(timed);
   const std::uint64_t memory = peak_memory();
-  return row_json(**model, o, prefill ? "prefill" : "decode", load, *timed, before, machine->measure(), memory);
+  const auto after = machine->measure();
+  if (!after) return zrt::pass(after);
+  return row_json(**model, o, prefill ? "prefill" : "decode", load, *timed, *before, *after, memory);
 }
 
 void print_row(const Json& r) {

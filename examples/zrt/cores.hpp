@@ -2,23 +2,16 @@
 // examples/zrt/cores.hpp: how many workers this process should have, as the operating system tells it.
 #pragma once
 
-#include <algorithm>
+#include "control_groups.hpp"
+
 #include <cstdint>
-#include <fstream>
+#include <cstdlib>
 #include <limits>
 #include <sched.h>
 #include <set>
 #include <string>
 
 namespace program {
-
-/// The first line of a file, empty if there is none.
-inline std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 /// Physical cores among those of the affinity mask: the hardware threads of a core share its arithmetic.
 ///
@@ -52,31 +45,17 @@ inline std::uint32_t cores_of_quota(const std::string& quota, const std::string&
 /// The smallest quota of the process's control groups (both versions) and of those above them.
 inline std::uint32_t cores_of_cgroups(const std::string& root = {}) {
   std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-  std::ifstream groups(root + "/proc/self/cgroup");
-  // Lines like "0::/user.slice" (version 2) and "3:cpu,cpuacct:/docker/1" (version 1).
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool unified = controllers == ",,";
-    if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
-    std::string group = line.substr(second + 1);
-    while (true) {
-      const std::string folder = root + "/sys/fs/cgroup" + (unified ? "" : "/cpu") + (group == "/" ? "" : group) + "/";
-      if (unified) {
-        const std::string limit = first_line(folder + "cpu.max");
-        const std::size_t space = limit.find(' ');
-        if (space != std::string::npos)
-          least = std::min(least, cores_of_quota(limit.substr(0, space), limit.substr(space + 1)));
-      } else {
-        least = std::min(
-            least, cores_of_quota(first_line(folder + "cpu.cfs_quota_us"), first_line(folder + "cpu.cfs_period_us")));
-      }
-      if (group.size() <= 1) break;
-      group.erase(std::max<std::size_t>(group.rfind('/'), 1));
+  for_each_control_group(root, "cpu", [&](const std::string& folder, bool unified) {
+    if (!unified) {
+      const std::string quota = first_line(folder + "cpu.cfs_quota_us");
+      least = std::min(least, cores_of_quota(quota, first_line(folder + "cpu.cfs_period_us")));
+      return;
     }
-  }
+    const std::string limit = first_line(folder + "cpu.max");
+    const std::size_t space = limit.find(' ');
+    if (space == std::string::npos) return;
+    least = std::min(least, cores_of_quota(limit.substr(0, space), limit.substr(space + 1)));
+  });
   return least;
 }
 

@@ -2,11 +2,14 @@
 // examples/zrt/machine.cpp: read bandwidth and arithmetic peaks, by loops of our own.
 #include "machine.hpp"
 #include "peak_loops.hpp"
+#include "read_buffer.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -64,10 +67,10 @@ std::uint64_t read_lines(const Line* lines, std::size_t count) {
 std::atomic<std::uint64_t> read_result{0};
 
 /// Billions of bytes per second that the threads read of the first `bytes` of `buffer`, a part each.
-double read_rate(const std::vector<Line>& buffer, std::uint64_t bytes, std::uint32_t threads) {
+double read_rate(const Line* buffer, std::uint64_t bytes, std::uint32_t threads) {
   const std::size_t part = static_cast<std::size_t>(bytes) / sizeof(Line) / threads / 8 * 8;
   const double rate = on_all(threads, [&](std::uint32_t thread) {
-    const Line* mine = buffer.data() + thread * part;
+    const Line* mine = buffer + thread * part;
     double best = 0.0;
     const auto begin = Clock::now();
     do {
@@ -99,17 +102,28 @@ double peak(PeakLoop loop, std::uint32_t threads) {
 
 }  // namespace
 
-Machine::Machine(std::uint32_t threads, std::string_view isa, std::uint64_t weight_bytes)
-    : threads_(threads),
-      isa_(isa),
-      cache_bytes_(last_level_cache()),
-      resident_bytes_(std::max<std::uint64_t>(weight_bytes, 1u << 20)),
-      buffer_bytes_(std::max({4 * cache_bytes_, resident_bytes_, std::uint64_t{128} << 20})) {}
+zrt::Result<Machine> Machine::make(std::uint32_t threads, std::string_view isa, std::uint64_t weight_bytes) {
+  Machine machine;
+  machine.threads_ = threads;
+  machine.isa_ = isa;
+  machine.cache_bytes_ = last_level_cache();
+  machine.resident_bytes_ = std::max<std::uint64_t>(weight_bytes, 1u << 20);
+  const auto bytes = read_buffer_bytes(machine.cache_bytes_, machine.resident_bytes_, free_memory());
+  if (!bytes) return zrt::pass(bytes);
+  machine.buffer_bytes_ = *bytes;
+  return machine;
+}
 
-MachineRates Machine::measure() const {
-  const std::vector<Line> buffer(static_cast<std::size_t>(buffer_bytes_) / sizeof(Line), Line{1, 1});
-  return {read_rate(buffer, buffer_bytes_, threads_), read_rate(buffer, resident_bytes_, threads_),
-          peak(int8_loop(isa_), threads_), peak(f32_loop(isa_), threads_), peak(bf16_loop(isa_), threads_)};
+zrt::Result<MachineRates> Machine::measure() const {
+  const std::size_t lines = static_cast<std::size_t>(buffer_bytes_) / sizeof(Line);
+  const std::unique_ptr<Line[]> buffer(new (std::nothrow) Line[lines]);
+  if (buffer == nullptr)
+    return zrt::fail(zrt::Errc::out_of_memory, "a buffer of ", buffer_bytes_ >> 20,
+                     " MiB measures the machine's read bandwidth, and is refused");
+  std::fill_n(buffer.get(), lines, Line{1, 1});
+  return MachineRates{read_rate(buffer.get(), buffer_bytes_, threads_),
+                      read_rate(buffer.get(), resident_bytes_, threads_), peak(int8_loop(isa_), threads_),
+                      peak(f32_loop(isa_), threads_), peak(bf16_loop(isa_), threads_)};
 }
 
 std::string Machine::processor() {

@@ -2,6 +2,8 @@
 // examples/zrt/machine.hpp: what the machine can do at this moment: read bandwidth and arithmetic peaks.
 #pragma once
 
+#include <zrt/core/error.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +11,7 @@
 namespace program {
 
 struct MachineRates {
-  double memory_gbs = 0.0;    ///< reading a buffer of 4 times the last-level cache
+  double memory_gbs = 0.0;    ///< reading a buffer beyond the caches, see read_buffer.hpp
   double resident_gbs = 0.0;  ///< reading a buffer as large as the model's weights again and again
   double int8_gops = 0.0;     ///< multiply and add count as two
   double f32_gflops = 0.0;
@@ -20,10 +22,13 @@ struct MachineRates {
 class Machine {
  public:
   /// `isa` is an instruction set as the engine names it; others are measured as plain C++.
-  Machine(std::uint32_t threads, std::string_view isa, std::uint64_t weight_bytes);
+  ///
+  /// Errors: Errc::out_of_memory, see read_buffer_bytes().
+  [[nodiscard]] static zrt::Result<Machine> make(std::uint32_t threads, std::string_view isa,
+                                                 std::uint64_t weight_bytes);
 
-  /// Takes about a fifth of a second.
-  [[nodiscard]] MachineRates measure() const;
+  /// Takes about a fifth of a second. Errors: Errc::out_of_memory.
+  [[nodiscard]] zrt::Result<MachineRates> measure() const;
 
   [[nodiscard]] std::uint64_t buffer_bytes() const { return buffer_bytes_; }
   [[nodiscard]] std::uint64_t cache_bytes() const { return cache_bytes_; }
@@ -31,11 +36,13 @@ class Machine {
   [[nodiscard]] static std::string processor();
 
  private:
-  std::uint32_t threads_;
-  std::string isa_;
-  std::uint64_t cache_bytes_;
-  std::uint64_t resident_bytes_;
-  std::uint64_t buffer_bytes_;
+  Machine() = default;
+
+  std::uint32_t threads_ = 1;
+  std::string isa_{};
+  std::uint64_t cache_bytes_ = 0;
+  std::uint64_t resident_bytes_ = 0;
+  std::uint64_t buffer_bytes_ = 0;
 };
 
 }  // namespace program

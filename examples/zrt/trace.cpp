@@ -8,19 +8,17 @@
 #include <zrt/trace/chrome_trace.hpp>
 
 #include <cstdio>
-#include <new>
 
 namespace program {
 namespace {
 
 /// What the machine reads in a second; 0, with a warning, where it has no memory to measure with.
 double bandwidth(Model& model, std::uint32_t threads) {
-  try {
-    return Machine(threads, model.isa(), plan_weight_bytes(model)).measure().memory_gbs * 1e9;
-  } catch (const std::bad_alloc&) {
-    warn("there is no memory to measure the machine's bandwidth with: the trace tells no shares of it");
-    return 0.0;
-  }
+  const auto machine = Machine::make(threads, model.isa(), plan_weight_bytes(model));
+  if (machine)
+    if (const auto rates = machine->measure()) return rates->memory_gbs * 1e9;
+  warn("there is no memory to measure the machine's bandwidth with: the trace tells no shares of it");
+  return 0.0;
 }
 
 }  // namespace

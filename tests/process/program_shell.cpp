@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/program_shell.cpp: the program beside a shell: pipes, terminals, completion, the manual page, cores and little memory.
 #include "../../examples/zrt/cores.hpp"
+#include "../../examples/zrt/read_buffer.hpp"
 #include <zrt/exec/cores.hpp>
 
 #include <gtest/gtest.h>
@@ -306,6 +307,43 @@ TEST_F(ProgramShell, QuotasOfControlGroupsAreCores) {
     put("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
         std::to_string(cpu / 2) + "\n");
   EXPECT_LE(program::cores_of_affinity(root), std::max(1u, cpus));
+}
+
+TEST_F(ProgramShell, TheBufferThatMeasuresBandwidthFitsTheFreeMemory) {
+  const auto put = [&](const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+    (void)file(name, text);
+  };
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const std::string root = path("");
+  put("proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable:   1048576 kB\n");
+  EXPECT_EQ(program::free_memory(root), 1024 * kMiB);
+  put("proc/self/cgroup", "0::/a/b\n");
+  put("sys/fs/cgroup/a/b/memory.max", "max\n");
+  EXPECT_EQ(program::free_memory(root), 1024 * kMiB);
+  put("sys/fs/cgroup/a/memory.max", std::to_string(512 * kMiB) + "\n");
+  put("sys/fs/cgroup/a/memory.current", std::to_string(300 * kMiB) + "\n");
+  put("sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file " + std::to_string(100 * kMiB) + "\nactive_file 0\n");
+  EXPECT_EQ(program::free_memory(root), 312 * kMiB) << "of the group above; cached files give way";
+
+  const auto bytes = [](std::uint64_t cache, std::uint64_t weights, std::uint64_t free) {
+    const auto result = program::read_buffer_bytes(cache * kMiB, weights * kMiB, free * kMiB);
+    return result ? *result / kMiB : 0;
+  };
+  EXPECT_EQ(bytes(32, 5, 8000), 128u);
+  EXPECT_EQ(bytes(64, 5, 8000), 256u);
+  EXPECT_EQ(bytes(64, 1000, 8000), 1000u) << "the weights, if they are larger";
+  EXPECT_EQ(bytes(1152, 5, 100'000), 2304u) << "two caches, not four";
+  EXPECT_EQ(bytes(64, 5, 200), 150u) << "what is free, if that is two caches";
+  EXPECT_EQ(bytes(64, 5, 160), 0u) << "an error, if it is not";
+  EXPECT_EQ(bytes(64, 1000, 1200), 0u);
+}
+
+TEST_F(ProgramShell, ABenchWithoutMemoryToMeasureTheMachineIsATypedError) {
+  const Outcome done = shell("ulimit -v 120000; exec $Z bench -m $M -p 4 -n 0 -t 1 --batch 1 -r 1");
+  EXPECT_EQ(done.status, 1) << done.err;
+  EXPECT_EQ(done.err.find("zrt: out_of_memory: "), 0u) << done.err;
+  EXPECT_NE(done.err.find("read bandwidth"), std::string::npos) << done.err;
 }
 
 /// With less and less memory a command does what it should, or says that there is none; it neither crashes nor hangs.
