@@ -4,6 +4,7 @@
 #include <zrt/trace/json_out.hpp>
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace json_escape_test {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/metrics.cpp: figures to the text format of Prometheus.
 #include "metrics.hpp"
-
 #include <zrt/core/kv_pages.hpp>
 
 #include <cstdio>
