@@ -39,6 +39,21 @@ TEST_F(ProgramConvert, MakesAFileThatRuns) {
   EXPECT_EQ(text.status, 0) << text.err;
 }
 
+/// An encoder whose biases of distances are halves, and a decoder whose head is two rows of the language model's.
+TEST_F(ProgramConvert, MakesFilesThatEmbed) {
+  for (const char* row : {"t5encoder", "qwen3-answers", "qwen3-answers-tied"}) {
+    const HubFolder folder(std::string("program-") + row);
+    folder.write_row(kData, zrt::test::HubJson::parse(contents(kData / (std::string(row) + ".json"))));
+    const std::string to = path(std::string(row) + ".gguf");
+    const Outcome made = run({"convert", "--model", folder.path(), "--out", to});
+    ASSERT_EQ(made.status, 0) << made.err;
+    std::vector<std::string> embed{"embed", "--model", to, "--prompt", "the", "--json"};
+    if (row == std::string("t5encoder")) embed.insert(embed.end(), {"--pooling", "mean"});
+    const Outcome scores = run(embed);
+    EXPECT_EQ(scores.status, 0) << row << ": " << scores.err;
+  }
+}
+
 TEST_F(ProgramConvert, BytesDoNotDependOnWorkers) {
   ASSERT_EQ(convert({"--type", "q8_0"}).status, 0);
   const std::string alone = contents(path("made.gguf"));

@@ -165,6 +165,30 @@ TEST(HubConvert, TypesAreChosen) {
   }
 }
 
+TEST(HubConvert, ARerankerIsToldByItsNames) {
+  Spoiled row("qwen3-answers");
+  const auto labels = [&] {
+    auto converter = Converter::open(row.folder.path(), {});
+    return converter && converter->keys().find("qwen3.classifier.output_labels") != nullptr;
+  };
+  EXPECT_TRUE(labels()) << "by README.md";
+  row.folder.write("README.md", "# Qwen3-4B");
+  EXPECT_FALSE(labels());
+  row.row["config"]["_name_or_path"] = "/models/QWEN3-RERANKER-0.6B";
+  row.folder.write("config.json", row.row["config"].dump());
+  EXPECT_TRUE(labels()) << "by config.json";
+  const std::string tokenizer = row.row["files"]["tokenizer.json"].dump();
+  HubJson without = row.row["files"]["tokenizer.json"];
+  without["model"]["vocab"].erase("yes");
+  row.folder.write("tokenizer.json", without.dump());
+  EXPECT_EQ(row.fault(), "tokenizer.json has no token 'yes', which a reranker answers with");
+  without["model"]["vocab"]["yes"] = 100000;
+  row.folder.write("tokenizer.json", without.dump());
+  EXPECT_EQ(row.fault(), "tensor 'lm_head.weight' is [288, 32], expected rows of both answers");
+  row.folder.write("tokenizer.json", tokenizer);
+  EXPECT_EQ(row.fault(), "");
+}
+
 TEST(HubConvert, SeveralFilesAreOneModel) {
   Spoiled row("qwen3");
   const auto whole = [&] {

@@ -8,6 +8,7 @@
 #include <zrt/core/hooks.hpp>
 #include <zrt/model/hub/families.hpp>
 #include <zrt/model/hub/pooling_key.hpp>
+#include <zrt/model/hub/reranker.hpp>
 #include <zrt/model/hub/vocabulary.hpp>
 #include <zrt/model/mixture.hpp>
 #include <zrt/model/shared_rows.hpp>
@@ -173,6 +174,8 @@ class Converter {
     layers_ = settings.count({"num_hidden_layers", "n_layers", "n_layer", "num_layers"});
     if (family_->pools)
       if (auto r = add_pooling_key(folder_, *keys_); !r) return r;
+    answers_ = family_->answers_yes != nullptr && family_->answers_yes(folder_, settings);
+    if (answers_) add_reranker_keys(*keys_);
     if (auto r = settings.result(); !r) return r;
     if (auto r = map_tensors(settings); !r) return r;
     settle_type();
@@ -182,9 +185,7 @@ class Converter {
 
   void add_general_keys() {
     keys_->set("general.type", std::string("model"));
-    std::string_view name = options_.name.empty() ? std::string_view(folder_.path()) : options_.name;
-    while (name.ends_with('/')) name.remove_suffix(1);
-    keys_->set("general.name", std::string(slice(name, options_.name.empty() ? name.rfind('/') + 1 : 0)));
+    keys_->set("general.name", std::string(options_.name.empty() ? folder_.name() : std::string_view(options_.name)));
     keys_->set("general.quantization_version", std::uint32_t{2});
   }
 
@@ -246,14 +247,45 @@ class Converter {
         }
         if (auto r = map_tensor(tensor); !r) return r;
       }
-    const HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
+    HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
     if (auto r = settings.result(); !r) return r;
     if (family_->drops_equal_head) drop_equal_head();
+    if (answers_)
+      if (auto r = make_head_of_answers(settings, sizes); !r) return r;
     for (MadeTensor& tensor : tensors_) {
       if (family_->add_scales != nullptr) family_->add_scales(settings, tensor.name(), tensor.scales());
       if (auto r = tensor.settle(sizes); !r) return r;
     }
     return settings.result();
+  }
+
+  /// Puts the rows of "yes" and "no" in place of the head, or beside embeddings that are the head.
+  [[nodiscard]] Result<void> make_head_of_answers(Settings& settings, HeadSizes& sizes) {
+    const auto files = TokenizerFiles::read(folder_);
+    if (!files) return pass(files);
+    for (std::size_t i = 0; i < kAnswers.size(); ++i) {
+      const auto id = files->token(kAnswers[i]);
+      if (!id)
+        return fail(Errc::unsupported_tokenizer, "tokenizer.json has no token '", kAnswers[i],
+                    "', which a reranker answers with");
+      sizes.answers[i] = *id;
+    }
+    const bool tied = settings.flag({"tie_word_embeddings"});
+    const auto head = places_.find(tied ? "token_embd.weight" : "output.weight");
+    if (head == places_.end())
+      return fail(Errc::missing_weight, "the folder has no head, whose rows of 'yes' and 'no' a reranker scores with");
+    MadeTensor answers = tensors_[head->second].again_as("cls.output.weight", {.rows = Rows::answers});
+    if (tied)
+      tensors_.push_back(std::move(answers));
+    else
+      tensors_[head->second] = std::move(answers);
+    find_places();
+    return {};
+  }
+
+  void find_places() {
+    places_.clear();
+    for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name(), i);
   }
 
   void drop_equal_head() {
@@ -262,8 +294,7 @@ class Converter {
     if (head == places_.end() || embeddings == places_.end()) return;
     if (!tensors_[head->second].equals(tensors_[embeddings->second])) return;
     tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(head->second));
-    places_.clear();
-    for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name(), i);
+    find_places();
   }
 
   /// Applies the rules of the first list that has one for this tensor.
@@ -351,6 +382,7 @@ class Converter {
   std::map<std::string, std::size_t> places_;
   std::uint32_t layers_ = 0;
   std::uint32_t left_out_ = 0;
+  bool answers_ = false;  ///< the head is the rows of "yes" and "no"
   std::vector<float> weight_;
   std::vector<float> buffers_;
   std::vector<std::uint8_t> faults_;

@@ -52,7 +52,8 @@ class Keys {
     const Value* value = find(prefix_ + std::string(key));
     if (value == nullptr) return otherwise;
     if (const auto* number = std::get_if<std::uint32_t>(value)) return *number;
-    if (const auto* list = std::get_if<std::vector<std::uint32_t>>(value)) return list->empty() ? otherwise : list->front();
+    if (const auto* list = std::get_if<std::vector<std::uint32_t>>(value))
+      return list->empty() ? otherwise : list->front();
     if (const auto* list = std::get_if<std::vector<std::int32_t>>(value))
       return list->empty() ? otherwise : static_cast<std::uint32_t>(list->front());
     return otherwise;
