@@ -707,9 +707,12 @@ def fnv(data, h=0xcbf29ce484222325):
 
 
 def values(name, count):
-    """Value i is (u mod 255 - 127) / 128 for the upper half u of (2654435761 i + a hash of the name) mod 2^32."""
+    """Value i is (u mod 255 - 127) / 128 for the upper half u of (2654435761 i + a hash of the name) mod 2^32.
+
+    Scales of blocks are powers of two: from 2^-8 to 2^-1, so that what a model computes stays finite."""
     seed = fnv(name.encode()) & 0xffffffff
-    return [(((i * 2654435761 + seed & 0xffffffff) >> 16) % 255 - 127) / 128 for i in range(count)]
+    bytes = [((i * 2654435761 + seed & 0xffffffff) >> 16) % 255 for i in range(count)]
+    return [((119 + b % 8 if name.endswith("_scales") else b) - 127) / 128 for b in bytes]
 
 
 def packed(kind, numbers):
