@@ -85,6 +85,14 @@ struct PlaceOfPart {
   if (model.experts == 8) facts |= when::eight_experts;
   if (options.weighted) facts |= when::weighted;
   if (model.architecture == "falcon") facts |= when::falcon;
+  if (model.is_large()) facts |= when::large;
+  return facts;
+}
+
+[[nodiscard]] constexpr std::uint32_t facts_of(const GgufTensor& tensor, const FileType& file) noexcept {
+  std::uint32_t facts = 0;
+  if (tensor.dims[2] > 1) facts |= when::stacked;
+  if (tensor.dims[0] % info(file.type).block_elems != 0) facts |= when::ragged;
   return facts;
 }
 
@@ -98,11 +106,13 @@ class MatrixOrder {
     PlaceOfPart place{};
   };
 
-  /// Counts matrices layer by layer, and by name within one. `all_values` counts values that stay as they are, too.
-  [[nodiscard]] static Result<Vector<Row>> of(Span<const GgufTensor> tensors, const MixedModel& model, bool tied,
+  /// Counts matrices layer by layer, and by name within one.
+  [[nodiscard]] static Result<Vector<Row>> of(Span<const GgufTensor> tensors, const MixedModel& model,
                                               const Allocator& allocator) noexcept {
     Vector<Row> rows(allocator);
     std::uint32_t values = 0;
+    bool tied = true;
+    for (const GgufTensor& tensor : tensors) tied = tied && tensor.name != "output.weight";
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const MatrixPart part = part_of(tensors[i].name, tied);
       values += part == MatrixPart::values ? 1u : 0u;
@@ -148,8 +158,8 @@ inline Result<MixedModel> MixedModel::of(const GgufFile& metadata) noexcept {
   return MixedModel{*architecture, *layers, *experts, *heads, *kv_heads};
 }
 
-/// The type of each of `tensors` in a model of type `file`: the types that llama.cpp's llama-quantize gives, and for rows that
-/// are no whole blocks the nearest that fits. Tensors that stay as they are keep theirs.
+/// The type of each of `tensors` in a model of type `file`: the types that llama.cpp's llama-quantize gives, and for rows
+/// that are no whole blocks the nearest that fits. Tensors that stay as they are keep theirs.
 ///
 /// Errors: those of the allocator.
 [[nodiscard]] inline Result<Vector<DType>> choose_types(const FileType& file, const MixedModel& model,
@@ -157,22 +167,15 @@ inline Result<MixedModel> MixedModel::of(const GgufFile& metadata) noexcept {
                                                         const Allocator& allocator) noexcept {
   Vector<DType> types(allocator);
   if (auto r = types.resize(tensors.size()); !r) return pass(r);
-  bool tied = true;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    types[i] = tensors[i].type.dtype;
-    tied = tied && tensors[i].name != "output.weight";
-  }
-  const auto order = detail::MatrixOrder::of(tensors, model, tied, allocator);
+  for (std::size_t i = 0; i < tensors.size(); ++i) types[i] = tensors[i].type.dtype;
+  const auto order = detail::MatrixOrder::of(tensors, model, allocator);
   if (!order) return pass(order);
-  const bool mixed = !options.pure && info(file.type).block_elems != 1;
+  const bool mixes = !options.pure && info(file.type).block_elems != 1;
   const std::uint32_t of_model = detail::facts_of(model, options);
   for (const detail::MatrixOrder::Row& row : *order) {
     const GgufTensor& tensor = tensors[row.tensor];
-    std::uint32_t facts = of_model | detail::facts_of(row.place);
-    if (tensor.dims[2] > 1) facts |= when::stacked;
-    if (tensor.dims[0] % info(file.type).block_elems != 0) facts |= when::ragged;
-    DType type = mixed ? mixed_type(file, row.part, facts) : file.type;
-    if (mixed && row.part == MatrixPart::values && model.is_large() && gains_in_large(file, type)) type = DType::q5_k;
+    const std::uint32_t facts = of_model | detail::facts_of(row.place) | detail::facts_of(tensor, file);
+    const DType type = mixes ? mixed_type(file, row.part, facts) : file.type;
     types[row.tensor] = fitting_type(type, tensor.dims[0]);
   }
   return types;

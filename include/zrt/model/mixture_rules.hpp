@@ -4,6 +4,7 @@
 
 #include <zrt/model/file_type.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -63,6 +64,7 @@ inline constexpr std::uint32_t first_sixteenth = 1u << 10;  ///< of the layers
 inline constexpr std::uint32_t first_eighth = 1u << 11;     ///< of the layers
 inline constexpr std::uint32_t middle = 1u << 12;  ///< neither in the first nor in the last eighth of the layers
 inline constexpr std::uint32_t third = 1u << 13;   ///< in the first or last eighth, or a third layer between them
+inline constexpr std::uint32_t large = 1u << 14;   ///< a model of kLargeModels
 }  // namespace when
 
 /// The file types with these names, as bits by their places in kFileTypes.
@@ -185,17 +187,6 @@ static_assert([] {
   return 0;
 }
 
-/// What the rules say of a matrix of which `facts` are so.
-[[nodiscard]] constexpr DType mixed_type(const FileType& file, MatrixPart part, std::uint32_t facts) noexcept {
-  const std::uint64_t bit = bit_of(file);
-  for (const MixtureRule& rule : kMixtureRules)
-    if ((rule.part == part || rule.part == MatrixPart::other) &&
-        ((rule.files & bit) != 0 || rule.files == kAnyFileType) && (facts & rule.when) == rule.when &&
-        (facts & rule.unless) == 0)
-      return rule.type;
-  return file.type;
-}
-
 /// Models of some 70 billion parameters, whose few values are worth more bits: Q5_K in place of Q3_K and Q4_K.
 struct LargeModel {
   std::string_view architecture;
@@ -211,9 +202,18 @@ inline constexpr auto kLargeModels = std::to_array<LargeModel>({
     {"jais2", 68, false},
 });
 
-/// Whether values of large models get Q5_K in place of `type`.
-[[nodiscard]] constexpr bool gains_in_large(const FileType& file, DType type) noexcept {
-  return (bit_of(file) & kLowFileTypes) == 0 && (type == DType::q3_k || type == DType::q4_k);
+/// What the rules say of a matrix of which `facts` are so.
+[[nodiscard]] constexpr DType mixed_type(const FileType& file, MatrixPart part, std::uint32_t facts) noexcept {
+  const std::uint64_t bit = bit_of(file);
+  const auto holds = [&](const MixtureRule& rule) {
+    return (rule.part == part || rule.part == MatrixPart::other) &&
+           (rule.files == kAnyFileType || (rule.files & bit) != 0) && (facts & rule.when) == rule.when &&
+           (facts & rule.unless) == 0;
+  };
+  const auto* const rule = std::find_if(kMixtureRules.begin(), kMixtureRules.end(), holds);
+  const DType type = rule != kMixtureRules.end() ? rule->type : file.type;
+  const bool gains = part == MatrixPart::values && (facts & when::large) != 0 && (bit & kLowFileTypes) == 0;
+  return gains && (type == DType::q3_k || type == DType::q4_k) ? DType::q5_k : type;
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
