@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/tools/peer_lora.cpp: llama.cpp's logits of a model, with an adapter or without, as a golden file; run by peer_lora.py and process/weight_types.py.
+// tests/tools/peer_lora.cpp: llama.cpp's logits of a model with an adapter, as a golden file; run by peer_lora.py.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <llama.h>
-#include <string_view>
 #include <vector>
 
 namespace {
@@ -59,14 +58,13 @@ template <class T> void write(std::ofstream& out, const std::vector<T>& values) 
 
 }  // namespace
 
-/// usage: peer_lora MODEL ADAPTER|- SCALE OUT. Keys and values are f32, without flash attention, on one thread.
+/// usage: peer_lora MODEL ADAPTER SCALE OUT. Keys and values are f32, without flash attention, on one thread.
 int main(int count, char** args) {
   if (count != 5) return 2;
   llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   llama_model* model = llama_model_load_from_file(args[1], llama_model_default_params());
   if (model == nullptr) return 1;
-  const bool adapts = std::string_view(args[2]) != "-";
-  llama_adapter_lora* adapter = adapts ? llama_adapter_lora_init(model, args[2]) : nullptr;
+  llama_adapter_lora* adapter = llama_adapter_lora_init(model, args[2]);
   llama_context_params params = llama_context_default_params();
   params.n_ctx = kContext;
   params.n_batch = params.n_ubatch = kContext / 2;
@@ -75,8 +73,7 @@ int main(int count, char** args) {
   params.type_k = params.type_v = GGML_TYPE_F32;
   llama_context* context = llama_init_from_model(model, params);
   float scale = std::strtof(args[3], nullptr);
-  if (context == nullptr || (adapts && adapter == nullptr)) return 1;
-  if (adapts && llama_set_adapters_lora(context, &adapter, 1, &scale) != 0) return 1;
+  if (adapter == nullptr || context == nullptr || llama_set_adapters_lora(context, &adapter, 1, &scale) != 0) return 1;
 
   const std::int32_t vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model));
   const auto columns = static_cast<std::size_t>(vocabulary);
