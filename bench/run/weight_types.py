@@ -25,7 +25,7 @@ TYPES = {
     "q5_k_s": (13, 256, 176), "q5_1": (7, 32, 24), "q5_0": (6, 32, 22), "q4_k_s": (12, 256, 144),
     "q4_1": (3, 32, 20), "q4_0": (2, 32, 18), "iq4_nl": (20, 32, 18), "iq4_xs": (23, 256, 136),
     "mxfp4": (39, 32, 17), "nvfp4": (40, 64, 36), "q3_k_s": (11, 256, 110), "iq3_s": (21, 256, 110),
-    "iq3_xxs": (18, 256, 98), "q2_k_s": (10, 256, 84), "iq2_s": (22, 256, 82), "iq2_xs": (17, 256, 74),
+    "iq3_xxs": (18, 256, 98), "q2_k_s": (10, 256, 84), "iq2_m": (22, 256, 82), "iq2_xs": (17, 256, 74),
     "iq2_xxs": (16, 256, 66), "tq2_0": (35, 256, 66), "tq1_0": (34, 256, 54), "iq1_m": (29, 256, 56),
     "iq1_s": (19, 256, 50), "q1_0": (41, 128, 18),
 }
@@ -115,7 +115,8 @@ def write_model(base, blocks, type, path):
 def blocks_of(program, name, folder):
     """The largest tensor of the type in a tiny model."""
     path = pathlib.Path(folder, "tiny.gguf")
-    subprocess.run([program, "make-model", "--arch", "llama", "--shape", "tiny", "--type", name, "--out", path],
+    subprocess.run([program, "make-model", "--arch", "llama", "--shape", "tiny", "--type", name, "--pure", "--out",
+                    path],
                    check=True, capture_output=True)
     tiny = Gguf(path)
     of_type = [tensor for tensor in tiny.tensors if tensor[2] == TYPES[name][0]]

@@ -355,6 +355,7 @@ void add_plan(CLI::App& app, PlanOptions& o) {
 std::vector<std::string> file_type_names() {
   std::vector<std::string> types;
   for (const zrt::model::FileType& row : zrt::model::kFileTypes) types.emplace_back(row.name);
+  for (const zrt::model::FileTypeAlias& row : zrt::model::kFileTypeAliases) types.emplace_back(row.name);
   return types;
 }
 
@@ -369,6 +370,10 @@ void add_new_file(CLI::App& app, std::string& type, std::string& out) {
       ->required()
       ->check(CLI::IsMember(file_type_names()));
   add_out(app, out);
+}
+
+void add_pure(CLI::App& app, bool& pure) {
+  app.add_flag("--pure", pure, "Give every matrix the type itself, the head too");
 }
 
 void add_convert(CLI::App& app, ConvertOptions& o) {
@@ -391,6 +396,7 @@ void add_quantize(CLI::App& app, QuantizeOptions& o) {
   add_new_file(app, o.type, o.out);
   app.add_option("--imatrix", o.importance, "Importance matrix (GGUF) that says how much each column's error counts")
       ->type_name(kFile);
+  add_pure(app, o.pure);
   app.add_flag("--from-blocks", o.from_blocks, "Accept a file that is quantised already; quality is lost");
   add_threads(app, o.threads, "Workers");
   app.add_flag("--verbose", o.verbose, "List the tensors with types and errors");
@@ -644,6 +650,7 @@ void add_make_model(CLI::App& app, MakeModelOptions& o) {
       ->type_name("KEY=VALUE")
       ->take_all();
   add_new_file(app, o.type, o.out);
+  add_pure(app, o.pure);
   app.add_option("--seed", o.seed, "Same seed, same bytes")->check(kDecimal)->capture_default_str();
   add_threads(app, o.threads, "Workers");
   app.add_flag("--json", o.json, "Print JSON");

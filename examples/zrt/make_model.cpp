@@ -223,6 +223,7 @@ int make_model(const MakeModelOptions& o) {
   zrt::model::RandomModelOptions options;
   if (o.threads > 1) options.threads = pool.hook();
   options.seed = o.seed;
+  options.pure = o.pure;
   options.context = &progress;
   options.done = &MadeTensors::step;
   NewFile out(o.out);

@@ -102,6 +102,7 @@ struct QuantizeOptions {
   std::string type;
   std::string importance;
   std::uint32_t threads = 1;
+  bool pure = false;
   bool from_blocks = false;
   bool verbose = false;
   bool json = false;
@@ -137,6 +138,7 @@ struct MakeModelOptions {
   std::vector<std::string> set;
   std::uint64_t seed = 0;
   std::uint32_t threads = 1;
+  bool pure = false;
   bool json = false;
 };
 

@@ -112,6 +112,7 @@ int quantize(const QuantizeOptions& o) {
   progress.shown = ::isatty(2) != 0;
   zrt::model::QuantizeOptions options;
   if (o.threads > 1) options.threads = pool.hook();
+  options.pure = o.pure;
   options.from_blocks = o.from_blocks;
   if (importance) options.importance = &*importance;
   options.context = &progress;

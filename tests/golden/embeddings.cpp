@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/golden/embeddings.cpp: vectors of texts against an independent engine's, on both backends.
 #include <zrt/engine/embedding.hpp>
+#include <zrt/model/gguf.hpp>
+#include <zrt/model/gguf/writer.hpp>
+#include <zrt/quant/encode/types.hpp>
 
 #include <gtest/gtest.h>
 
@@ -171,6 +174,61 @@ TEST(EmbeddingsOfText, HaveThePeersIds) {
                                    {.text = "what is this?\tthis is a thing."},
                                    {.text = "\u00c9t\u00e9 2024 \u4f60 singing\thello hello"}};
   expect_ids_of_texts("t5encoder-text", Pooling::mean, kTexts);
+}
+
+/// Writes t5encoder with biases of distances that were rounded to `rounded`, stored as that or in f32.
+std::string with_rounded_biases(DType rounded, bool widened) {
+  const auto file = model::GgufFile::open((kFolder / "t5encoder.gguf").string());
+  EXPECT_TRUE(file);
+  std::vector<std::byte> bytes;
+  model::GgufWriter writer({&bytes,
+                            [](void* to, Span<const std::byte> more) noexcept -> Result<void> {
+                              auto& all = *static_cast<std::vector<std::byte>*>(to);
+                              all.insert(all.end(), more.begin(), more.end());
+                              return {};
+                            }},
+                           system_allocator());
+  for (const model::GgufEntry& entry : file->entries()) EXPECT_TRUE(writer.add(entry));
+  const auto is_bias = [](const model::GgufTensor& t) { return t.name.find("attn_rel_b") != t.name.npos; };
+  for (const model::GgufTensor& t : file->tensors()) {
+    const DType type = is_bias(t) && !widened ? rounded : DType::f32;
+    EXPECT_TRUE(writer.add_tensor(t.name, *model::find_ggml_type(type), Span(t.dims).first(t.rank)));
+  }
+  EXPECT_TRUE(writer.begin());
+  for (const model::GgufTensor& t : file->tensors()) {
+    std::vector<float> x(t.elems);
+    std::memcpy(x.data(), file->data(t).data(), x.size() * sizeof(float));
+    std::vector<std::byte> halves(x.size() * 2);
+    const std::vector<float> ones(x.size(), 1.0f);
+    quant::find_encoder(rounded)(x.data(), ones.data(), x.size(), halves.data());
+    quant::find(rounded)->dequantise(halves.data(), x.size(), x.data());
+    EXPECT_TRUE(writer.write(!is_bias(t) ? file->data(t)
+                             : widened   ? Span(reinterpret_cast<const std::byte*>(x.data()), x.size() * sizeof(float))
+                                         : Span<const std::byte>(halves.data(), halves.size())));
+  }
+  EXPECT_TRUE(writer.finish());
+  const std::string path = testing::TempDir() + "t5encoder-biases-" + std::to_string(widened) + ".gguf";
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+  return path;
+}
+
+TEST(BiasesOfDistances, MayBeHalves) {
+  const Golden golden = read_golden("t5encoder");
+  EngineOptions options;
+  options.context = 256;
+  options.kv_type = DType::f32;
+  options.embeddings = true;
+  for (const DType type : {DType::f16, DType::bf16})
+    for (const test::On on : {test::On::cpu, test::On::reference}) {
+      std::vector<float> found[2];
+      for (const bool widened : {false, true}) {
+        auto engine = test::open_engine(on, with_rounded_biases(type, widened), options);
+        ASSERT_TRUE(engine) << engine.error().text();
+        found[widened] = vectors_of(**engine, golden, {.pooling = Pooling::mean, .normalize = false});
+      }
+      EXPECT_FALSE(found[0].empty());
+      EXPECT_TRUE(same_bits(found[0], found[1])) << name(type);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Embeddings, testing::ValuesIn(test::kGoldenEmbeddings), [](const auto& model) {

@@ -32,7 +32,7 @@ struct Spans {
   }
 };
 
-HostCall<Op> call_of(Case& c, const ops::FlashAttnVarlenParams& p) {
+HostCall<Op> call_of(Case& c, const ops::FlashAttnVarlenParams& p, DType bias = DType::f32) {
   const auto rows = [](std::uint32_t columns) { return Shape{Dim(1, kRows), columns}; };
   HostCall<Op> call{{c.reals(rows(p.heads * p.key_dim)), c.reals(rows(p.kv_heads * p.key_dim)),
                      c.reals(rows(p.kv_heads * p.value_dim))},
@@ -40,7 +40,7 @@ HostCall<Op> call_of(Case& c, const ops::FlashAttnVarlenParams& p) {
                     {},
                     {},
                     p};
-  if (p.max_distance != 0) call.w[0] = c.matrix(DType::f32, 16, p.heads);
+  if (p.max_distance != 0) call.w[0] = c.matrix(bias, 16, p.heads);
   return call;
 }
 
@@ -59,6 +59,26 @@ TEST(AttentionSpans, KernelsGiveTheBitsOfTheReference) {
   Case c(++seed, spans.rows());
   spans.show_to(c);
   c.check(call_of(c, {1, 1, 576, 576, 0.04f, 0, 0}));
+}
+
+/// A bias in halves is what it is in f32.
+TEST(AttentionSpans, BiasesMayBeHalves) {
+  const std::uint32_t lengths[] = {40, 3};
+  const Spans spans(lengths);
+  const ops::FlashAttnVarlenParams p{2, 2, 8, 8, 0.3f, 0, 9};
+  for (const DType type : {DType::f16, DType::bf16}) {
+    Case c(11, spans.rows());
+    spans.show_to(c);
+    HostCall<Op> call = call_of(c, p, type);
+    c.check(call);
+    Op::reference(call, c.step, {});
+    const std::vector<float> halves(call.out[0].as<float>(), call.out[0].as<float>() + spans.rows() * 16u);
+    std::vector<float> widened(16u * p.heads);
+    quant::find(type)->dequantise(call.w[0].data, widened.size(), widened.data());
+    call.w[0] = {reinterpret_cast<const std::byte*>(widened.data()), DType::f32, 16, p.heads, p.heads * sizeof(float)};
+    Op::reference(call, c.step, {});
+    EXPECT_EQ(std::memcmp(halves.data(), call.out[0].data, halves.size() * sizeof(float)), 0);
+  }
 }
 
 /// What a sequence gives is what it gives alone.

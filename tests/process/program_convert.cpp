@@ -2,6 +2,9 @@
 // tests/process/program_convert.cpp: zrt convert on small folders: what it says, what the file does, what it refuses.
 #include <zrt/model/gguf/file.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <support/zrt_program.hpp>
 #include <tools/hub_folder.hpp>
 
@@ -37,6 +40,63 @@ TEST_F(ProgramConvert, MakesAFileThatRuns) {
   EXPECT_EQ(*file->get<std::string_view>("general.name"), "small");
   const Outcome text = run({"generate", "--model", path("made.gguf"), "-p", "the", "-n", "2"});
   EXPECT_EQ(text.status, 0) << text.err;
+}
+
+/// The logits that `zrt logits --out` wrote.
+std::vector<float> logits_in(const std::string& bytes) {
+  std::uint32_t head[4]{};
+  if (bytes.size() < sizeof head) return {};
+  std::memcpy(head, bytes.data(), sizeof head);
+  std::vector<float> all;
+  for (std::size_t row = 0; row < head[3]; ++row) {
+    const std::size_t at = sizeof head + row * (head[2] + 1u) * 4 + 4;
+    if (at + head[2] * 4u > bytes.size()) return {};
+    all.resize(all.size() + head[2]);
+    std::memcpy(all.data() + all.size() - head[2], bytes.data() + at, head[2] * 4u);
+  }
+  return all;
+}
+bool all_finite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
+/// What each folder becomes is opened by an engine, and computes numbers.
+TEST_F(ProgramConvert, EveryFolderComputes) {
+  std::size_t decoders = 0;
+  for (const auto& entry : fs::directory_iterator(kData)) {
+    if (entry.path().extension() != ".json") continue;
+    const std::string row = entry.path().stem().string();
+    const HubFolder folder("program-" + row);
+    folder.write_row(kData, zrt::test::HubJson::parse(contents(entry.path())));
+    const std::string to = path(row + ".gguf");
+    const Outcome made = run({"convert", "--model", folder.path(), "--out", to});
+    EXPECT_EQ(made.status, 0) << row << ": " << made.err;
+    const Outcome vectors = run({"embed", "--model", to, "--prompt", "the", "--pooling", "none", "--json"});
+    const Outcome logits =
+        run({"logits", "--model", to, "--tokens", "3,40,7", "--decode", "2", "--out", path("logits")});
+    EXPECT_TRUE(vectors.status == 0 || logits.status == 0) << row << ": " << logits.err;
+    EXPECT_EQ(vectors.out.find("null"), std::string::npos) << row << " gives a vector with no number";
+    if (logits.status != 0) continue;
+    const std::vector<float> values = logits_in(contents(path("logits")));
+    EXPECT_FALSE(values.empty()) << row;
+    EXPECT_TRUE(all_finite(values)) << row;
+    ++decoders;
+  }
+  EXPECT_GT(decoders, 40u);
+}
+
+/// A decoder whose head is two rows of the language model's.
+TEST_F(ProgramConvert, ARerankerScores) {
+  for (const char* row : {"qwen3-answers", "qwen3-answers-tied"}) {
+    const HubFolder folder(std::string("program-") + row);
+    folder.write_row(kData, zrt::test::HubJson::parse(contents(kData / (std::string(row) + ".json"))));
+    const std::string to = path(std::string(row) + ".gguf");
+    ASSERT_EQ(run({"convert", "--model", folder.path(), "--out", to}).status, 0);
+    const Outcome scored = run({"embed", "--model", to, "--prompt", "the", "--json"});
+    ASSERT_EQ(scored.status, 0) << scored.err;
+    const auto json = nlohmann::json::parse(scored.out);
+    EXPECT_EQ(json["pooling"], "rank") << scored.out;
+  }
 }
 
 TEST_F(ProgramConvert, BytesDoNotDependOnWorkers) {

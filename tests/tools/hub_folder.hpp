@@ -44,7 +44,9 @@ inline std::string hub_values(std::string_view name, std::uint64_t count, std::s
     const std::uint32_t word = i * 2654435761u + static_cast<std::uint32_t>(fnv(name));
     const float x = static_cast<float>(static_cast<int>((word >> 16) % 255) - 127) / 128.0f;
     const auto bits = std::bit_cast<std::uint32_t>(x);
-    const auto byte = static_cast<std::uint8_t>((word >> 16) % 255);
+    auto byte = static_cast<std::uint8_t>((word >> 16) % 255);
+    // Scales of blocks are powers of two: from 2^-8 to 2^-1, so that what a model computes stays finite.
+    if (name.ends_with("_scales")) byte = static_cast<std::uint8_t>(119 + byte % 8);
     const std::uint16_t half = type == "F16" ? to_f16(x).bits : static_cast<std::uint16_t>(bits >> 16);
     if (type == "F32")
       add(&bits, sizeof bits);

@@ -673,6 +673,11 @@ ROWS = {
     "qwen3-embeddings": (base("Qwen3Model", head_dim=HEAD),
                          ((n.removeprefix("model."), s)
                           for n, s in decoder(lambda l: dense(l, qk_norm=(HEAD, HEAD)), head=False)), "BF16", "bpe"),
+    "qwen3-answers": (base("Qwen3ForCausalLM", head_dim=HEAD, tie_word_embeddings=False),
+                       decoder(lambda l: dense(l, qk_norm=(HEAD, HEAD))), "BF16", "bpe"),
+    "qwen3-answers-tied": (base("Qwen3ForCausalLM", head_dim=HEAD, tie_word_embeddings=True,
+                                 _name_or_path="Qwen/Qwen3-Reranker-0.6B"),
+                            decoder(lambda l: dense(l, qk_norm=(HEAD, HEAD)), head=False), "F32", "bpe"),
     "t5encoder": ({"architectures": ["T5EncoderModel"], "d_model": WIDTH, "d_ff": INNER, "d_kv": HEAD,
                    "num_heads": HEADS, "num_layers": LAYERS, "n_positions": 128, "vocab_size": VOCABULARY,
                    "layer_norm_epsilon": 1e-6, "relative_attention_num_buckets": 8, "eos_token_id": 1,
@@ -702,9 +707,12 @@ def fnv(data, h=0xcbf29ce484222325):
 
 
 def values(name, count):
-    """Value i is (u mod 255 - 127) / 128 for the upper half u of (2654435761 i + a hash of the name) mod 2^32."""
+    """Value i is (u mod 255 - 127) / 128 for the upper half u of (2654435761 i + a hash of the name) mod 2^32.
+
+    Scales of blocks are powers of two: from 2^-8 to 2^-1, so that what a model computes stays finite."""
     seed = fnv(name.encode()) & 0xffffffff
-    return [(((i * 2654435761 + seed & 0xffffffff) >> 16) % 255 - 127) / 128 for i in range(count)]
+    bytes = [((i * 2654435761 + seed & 0xffffffff) >> 16) % 255 for i in range(count)]
+    return [((119 + b % 8 if name.endswith("_scales") else b) - 127) / 128 for b in bytes]
 
 
 def packed(kind, numbers):
@@ -735,8 +743,8 @@ def bytes_of_gpt2():
     return [chr(b) if b in plain else chr(next(extra)) for b in range(256)]
 
 
-def tokenizer_json(glm):
-    words = ["<unk>", "<s>", "</s>"] + bytes_of_gpt2()
+def tokenizer_json(glm, answers=()):
+    words = ["<unk>", "<s>", "</s>"] + bytes_of_gpt2() + list(answers)
     merges = [["t", "h"], ["th", "e"], ["Ġ", "the"], ["i", "n"]]
     words += ["".join(pair) for pair in merges]
     special = ["<unk>", "<s>", "</s>"] + (["<|endoftext|>", "<|user|>", "[gMASK]", "<|observation|>"] if glm else ["<|im_end|>"])
@@ -953,6 +961,9 @@ def stand_ins(source, pre):
         def get_added_vocab(self):
             return self.added
 
+        def convert_tokens_to_ids(self, text):
+            return self.vocab.get(text)
+
         def get_vocab(self):
             return self.vocab
 
@@ -1059,10 +1070,18 @@ def read_gguf(data):
     return found, listed
 
 
+def files_of(name):
+    """Files of a row beside those of its vocabulary."""
+    if not name.startswith("qwen3-answers"):
+        return FILES.get(name, {})
+    page = {} if name.endswith("tied") else {"README.md": "# Qwen3-Reranker-0.6B"}
+    return {"tokenizer.json": tokenizer_json(False, ("no", "yes")), **page}
+
+
 def row_of(name):
     config, tensors, kind, vocabulary = ROWS[name]
     return {"config": config, "type": kind, "vocabulary": vocabulary,
-            "tensors": [list(tensor) for tensor in tensors], "files": FILES.get(name, {})}
+            "tensors": [list(tensor) for tensor in tensors], "files": files_of(name)}
 
 
 def main():

@@ -88,11 +88,6 @@ TEST_P(HubRow, IsThePeersFile) {
   for (const model::GgufTensor& tensor : file->tensors()) {
     const std::string name(tensor.name);
     ASSERT_TRUE(made.contains(name)) << name;
-    // Engines add biases of distances in f32; the peer halves them.
-    if (name.ends_with("attn_rel_b.weight")) {
-      EXPECT_EQ(tensor.type.dtype, DType::f32);
-      continue;
-    }
     EXPECT_EQ(tensor.type.name(), made[name][0].get<std::string>()) << name;
     EXPECT_EQ(without_units(dims_of(tensor)), without_units(made[name][1].get<std::vector<std::uint64_t>>())) << name;
     if (made[name].size() > 3)
@@ -168,6 +163,30 @@ TEST(HubConvert, TypesAreChosen) {
     EXPECT_EQ(file->find_tensor("blk.0.ffn_up.weight")->type.dtype, expected) << type;
     EXPECT_EQ(file->find_tensor("blk.0.attn_norm.weight")->type.dtype, DType::f32);
   }
+}
+
+TEST(HubConvert, ARerankerIsToldByItsNames) {
+  Spoiled row("qwen3-answers");
+  const auto labels = [&] {
+    auto converter = Converter::open(row.folder.path(), {});
+    return converter && converter->keys().find("qwen3.classifier.output_labels") != nullptr;
+  };
+  EXPECT_TRUE(labels()) << "by README.md";
+  row.folder.write("README.md", "# Qwen3-4B");
+  EXPECT_FALSE(labels());
+  row.row["config"]["_name_or_path"] = "/models/QWEN3-RERANKER-0.6B";
+  row.folder.write("config.json", row.row["config"].dump());
+  EXPECT_TRUE(labels()) << "by config.json";
+  const std::string tokenizer = row.row["files"]["tokenizer.json"].dump();
+  HubJson without = row.row["files"]["tokenizer.json"];
+  without["model"]["vocab"].erase("yes");
+  row.folder.write("tokenizer.json", without.dump());
+  EXPECT_EQ(row.fault(), "tokenizer.json has no token 'yes', which a reranker answers with");
+  without["model"]["vocab"]["yes"] = 100000;
+  row.folder.write("tokenizer.json", without.dump());
+  EXPECT_EQ(row.fault(), "tensor 'lm_head.weight' is [288, 32], expected rows of both answers");
+  row.folder.write("tokenizer.json", tokenizer);
+  EXPECT_EQ(row.fault(), "");
 }
 
 TEST(HubConvert, SeveralFilesAreOneModel) {

@@ -240,6 +240,43 @@ TEST(Quantizer, EveryFileTypeGivesAFileOfItsTypes) {
   }
 }
 
+/// A model of one tensor of two matrices, [256, 4, 2].
+Bytes two_matrices(const std::string& name = "blk.0.ffn_up_exps.weight") {
+  test::GgufWriter w;
+  w.add("general.architecture", "llama");
+  w.add("llama.block_count", std::uint32_t{1});
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(256 * 4 * 2);
+  for (float& x : values) x = normal(random);
+  w.add_f32(name, {256, 4, 2}, values);
+  return w.build();
+}
+/// An importance matrix that says that `columns` columns from `first[m]` on matter in matrix m.
+Bytes importance(std::size_t columns, std::vector<std::size_t> first,
+                 const std::string& name = "blk.0.ffn_up_exps.weight") {
+  std::vector<float> sums(columns * first.size(), 1.0f);
+  for (std::size_t m = 0; m < first.size(); ++m)
+    for (std::size_t i = first[m]; i < first[m] + 8; ++i) sums[m * columns + i] = 1000.0f;
+  test::GgufWriter w;
+  w.add("general.type", "imatrix");
+  w.add_f32(name + ".in_sum2", {columns, first.size()}, sums);
+  w.add_f32(name + ".counts", {1, first.size()}, std::vector<float>(first.size(), 2.0f));
+  return w.build();
+}
+
+TEST(Quantizer, AnImportanceMatrixChangesTypes) {
+  const Bytes bytes = two_matrices("blk.0.ffn_down_exps.weight");
+  const Bytes matters = importance(256, {16, 208}, "blk.0.ffn_down_exps.weight");
+  const model::GgufFile importance_file = open(matters);
+  model::QuantizeOptions options;
+  EXPECT_EQ(open(quantized(bytes, "iq3_xxs")).tensors()[0].type.dtype, DType::q3_k);
+  options.importance = &importance_file;
+  EXPECT_EQ(open(quantized(bytes, "iq3_xxs", options)).tensors()[0].type.dtype, DType::iq3_xxs);
+  options.pure = true;
+  EXPECT_EQ(open(quantized(bytes, "q4_k_m", options)).tensors()[0].type.dtype, DType::q4_k);
+}
+
 TEST(Quantizer, ManyWorkersWriteTheSameBytes) {
   const Bytes bytes = read_bytes(kFloats);
   exec::ThreadPool pool(system_allocator());
@@ -296,7 +333,7 @@ TEST(Quantizer, RefusesWhatTheTypeCannotHold) {
       const Bytes bytes = two_rows(last);
       const model::GgufFile file = open(bytes);
       Sink sink;
-      const auto written = model::Quantizer(file, type, {}).write(sink.hook());
+      const auto written = model::Quantizer(file, type, {.pure = true}).write(sink.hook());
       if (!written) {
         EXPECT_EQ(written.error().code(), Errc::invalid_file);
         EXPECT_EQ(written.error().text(), "tensor 'blk.0.ffn_up.weight': row 1 holds a value that " +
@@ -326,53 +363,6 @@ TEST(Quantizer, TakesNoPartOfAModel) {
   EXPECT_EQ(refused.error().text(), "split.count is 3, expected a model in one file: join its parts first");
 }
 
-TEST(FileTypes, SayWhichTypeATensorGets) {
-  const model::FileType& medium = *model::find_file_type("q4_k_m");
-  const auto type = [&](std::string_view name, std::uint64_t rows = 256, bool tied = false) {
-    model::GgufTensor tensor{};
-    tensor.name = name;
-    tensor.type = *model::find_ggml_type(DType::f32);
-    tensor.dims = {256, rows, 1, 1};
-    tensor.rank = 2;
-    tensor.elems = 256 * rows;
-    return model::type_of(tensor, medium, 32, tied);
-  };
-  for (const char* value : {"blk.0.attn_v.weight", "blk.0.attn_qkv.weight", "blk.0.attn_kv_b.weight",
-                            "blk.0.ffn_down.weight", "blk.0.ffn_down_exps.weight", "enc.blk.0.ffn_down.weight"})
-    EXPECT_EQ(type(value), DType::q6_k) << value;
-  for (const char* other : {"blk.5.attn_v.weight", "enc.blk.5.ffn_down.weight", "blk.0.attn_q.weight",
-                            "token_embd.weight", "per_layer_token_embd.weight"})
-    EXPECT_EQ(type(other), DType::q4_k) << other;
-  for (const char* head : {"token_embd.weight", "per_layer_token_embd.weight", "output.weight"})
-    EXPECT_EQ(type(head, 256, true), DType::q6_k) << head;
-  EXPECT_EQ(type("blk.0.ffn_up.weight", 1), DType::f32) << "a vector";
-  for (const char* fine : {"blk.0.ffn_gate_inp.weight", "blk.0.laurel_l.weight", "v.patch_embd.weight"})
-    EXPECT_EQ(type(fine), DType::f32) << fine;
-}
-
-/// A model of one tensor of two matrices, [256, 4, 2].
-Bytes two_matrices() {
-  test::GgufWriter w;
-  w.add("general.architecture", "llama");
-  w.add("llama.block_count", std::uint32_t{1});
-  std::mt19937 random(3);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(256 * 4 * 2);
-  for (float& x : values) x = normal(random);
-  w.add_f32("blk.0.ffn_up_exps.weight", {256, 4, 2}, values);
-  return w.build();
-}
-/// An importance matrix that says that `columns` columns from `first[m]` on matter in matrix m.
-Bytes importance(std::size_t columns, std::vector<std::size_t> first) {
-  std::vector<float> sums(columns * first.size(), 1.0f);
-  for (std::size_t m = 0; m < first.size(); ++m)
-    for (std::size_t i = first[m]; i < first[m] + 8; ++i) sums[m * columns + i] = 1000.0f;
-  test::GgufWriter w;
-  w.add("general.type", "imatrix");
-  w.add_f32("blk.0.ffn_up_exps.weight.in_sum2", {columns, first.size()}, sums);
-  w.add_f32("blk.0.ffn_up_exps.weight.counts", {1, first.size()}, std::vector<float>(first.size(), 2.0f));
-  return w.build();
-}
 /// The squared error of columns first..first+7 of a matrix of two_matrices.
 double error_of(const Bytes& written, std::size_t matrix, std::size_t first) {
   const Bytes model = two_matrices();

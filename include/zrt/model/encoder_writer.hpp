@@ -160,8 +160,8 @@ template <class G, NormKind kNorm = NormKind::layer> class EncoderWriter {
     return normed(Name::of(traits_.prefix, layer, ".", name), x, has);
   }
 
-  /// Attention of `x` over the whole text, or over the window of a layer that has one. `bias` f32 [buckets, heads],
-  /// optional, is added to scores by distance.
+  /// Attention of `x` over the whole text, or over the window of a layer that has one. `bias` [buckets, heads], optional,
+  /// is added to scores by distance.
   [[nodiscard]] constexpr Value attention(unsigned layer, Value x, Weight bias = {}) {
     const EncoderConfig& c = c_;
     const std::uint32_t kv_heads = c.kv_heads[layer];

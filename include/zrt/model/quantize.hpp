@@ -4,10 +4,10 @@
 
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/name.hpp>
-#include <zrt/model/file_type.hpp>
 #include <zrt/model/gguf/file.hpp>
 #include <zrt/model/gguf/writer.hpp>
 #include <zrt/model/importance.hpp>
+#include <zrt/model/mixture.hpp>
 #include <zrt/model/shared_rows.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -27,6 +27,7 @@ struct QuantizedTensor {
 struct QuantizeOptions {
   Allocator allocator = system_allocator();
   ThreadHook threads{};                  ///< rows are shared out among its workers
+  bool pure = false;                     ///< every matrix gets the file's type, the head too
   bool from_blocks = false;              ///< take matrices of block types too, whose own rounding is then added
   const GgufFile* importance = nullptr;  ///< an importance matrix, or null: errors of all columns count alike
   void* context = nullptr;               ///< of `done`
@@ -111,6 +112,7 @@ class Quantizer {
       : file_(file),
         type_(type),
         options_(options),
+        types_(options.allocator),
         weight_(options.allocator),
         buffers_(options.allocator),
         squares_(options.allocator),
@@ -127,8 +129,9 @@ class Quantizer {
     GgufWriter writer(sink, options_.allocator, file_.alignment());
     if (auto r = announce(writer); !r) return r;
     if (auto r = writer.begin(); !r) return r;
-    for (const GgufTensor& tensor : file_.tensors()) {
-      QuantizedTensor done{tensor.name, tensor.type.dtype, target(tensor)};
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      const GgufTensor& tensor = file_.tensors()[i];
+      QuantizedTensor done{tensor.name, tensor.type.dtype, types_[i]};
       const auto type = find_ggml_type(done.to);
       done.bytes = tensor.elems / type->block_elems() * type->block_bytes();
       auto r = done.from == done.to ? writer.write(file_.data(tensor)) : convert(tensor, done, writer);
@@ -139,17 +142,14 @@ class Quantizer {
   }
 
  private:
-  [[nodiscard]] DType target(const GgufTensor& tensor) const noexcept {
-    return type_of(tensor, type_, layers_, file_.find_tensor("output.weight") == nullptr);
-  }
-
   [[nodiscard]] Result<void> announce(GgufWriter& writer) noexcept {
     constexpr std::string_view kFileType = "general.file_type";
-    auto architecture = file_.get<std::string_view>("general.architecture");
-    if (!architecture) return pass(architecture);
-    auto layers = file_.get<std::uint32_t>(Name::of(*architecture, ".block_count").view());
-    if (!layers) return pass(layers);
-    layers_ = *layers;
+    const auto model = MixedModel::of(file_);
+    if (!model) return pass(model);
+    auto types = choose_types(type_, *model, {options_.importance != nullptr, options_.pure}, file_.tensors(),
+                              options_.allocator);
+    if (!types) return pass(types);
+    types_ = std::move(*types);
     auto parts = file_.get_or<std::uint16_t>("split.count", 1);
     if (!parts) return pass(parts);
     if (*parts > 1)
@@ -161,8 +161,9 @@ class Quantizer {
     if (type_.number != kNoFileType)
       if (auto r = writer.add(kFileType, type_.number); !r) return r;
     std::uint32_t weighted = 0;
-    for (const GgufTensor& tensor : file_.tensors()) {
-      const DType to = target(tensor);
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      const GgufTensor& tensor = file_.tensors()[i];
+      const DType to = types_[i];
       if (to != tensor.type.dtype) {
         if (auto r = expect_source(tensor); !r) return r;
         if (is_weighted(tensor)) ++weighted;
@@ -263,7 +264,7 @@ class Quantizer {
   const GgufFile& file_;
   const FileType& type_;
   QuantizeOptions options_;
-  std::uint32_t layers_ = 0;
+  Vector<DType> types_;  ///< by tensor
   Vector<float> weight_;
   Vector<float> buffers_;
   Vector<double> squares_;

@@ -5,9 +5,9 @@
 #include <zrt/core/hash.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/philox.hpp>
-#include <zrt/model/file_type.hpp>
 #include <zrt/model/gguf/file.hpp>
 #include <zrt/model/gguf/writer.hpp>
+#include <zrt/model/mixture.hpp>
 #include <zrt/model/shared_rows.hpp>
 #include <zrt/model/tensor_list.hpp>
 
@@ -88,6 +88,7 @@ struct RandomModelOptions {
   Allocator allocator = system_allocator();
   ThreadHook threads{};  ///< rows are shared out among its workers; the bytes do not depend on their number
   std::uint64_t seed = 0;
+  bool pure = false;                                                               ///< as in QuantizeOptions
   void* context = nullptr;                                                         ///< of `done`
   void (*done)(void* context, const RandomTensorDone& tensor) noexcept = nullptr;  ///< after each tensor
 };
@@ -135,12 +136,8 @@ class RandomModel {
   ///
   /// Errors: those of GgufWriter; Errc::missing_metadata without an architecture or a block_count.
   [[nodiscard]] Result<void> write(ByteSink sink) noexcept {
-    const auto architecture = metadata_.get<std::string_view>("general.architecture");
-    if (!architecture) return pass(architecture);
-    const auto layers = metadata_.get<std::uint32_t>(Name::of(*architecture, ".block_count").view());
-    if (!layers) return pass(layers);
-    bool tied = true;
-    for (const ListedTensor& tensor : tensors_) tied = tied && tensor.name.view() != "output.weight";
+    const auto types = choose();
+    if (!types) return pass(types);
     GgufWriter writer(sink, options_.allocator);
     constexpr std::string_view kFileType = "general.file_type";
     for (const GgufEntry& entry : metadata_.entries())
@@ -148,25 +145,33 @@ class RandomModel {
         if (auto r = writer.add(entry); !r) return r;
     if (type_.number != kNoFileType)
       if (auto r = writer.add(kFileType, type_.number); !r) return r;
-    const auto type_for = [&](const ListedTensor& tensor) noexcept {
-      GgufTensor as_f32;
-      as_f32.name = tensor.name.view();
-      as_f32.type = *find_ggml_type(DType::f32);
-      as_f32.rank = tensor.rank;
-      as_f32.dims = tensor.dims;
-      as_f32.elems = tensor.elems;
-      return type_of(as_f32, type_, *layers, tied);
-    };
-    for (const ListedTensor& tensor : tensors_)
-      if (auto r = writer.add_tensor(tensor.name.view(), *find_ggml_type(type_for(tensor)), tensor.extents()); !r)
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (auto r = writer.add_tensor(tensors_[i].name.view(), *find_ggml_type((*types)[i]), tensors_[i].extents()); !r)
         return r;
     if (auto r = writer.begin(); !r) return r;
-    for (const ListedTensor& tensor : tensors_)
-      if (auto r = fill(tensor, type_for(tensor), writer); !r) return r;
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (auto r = fill(tensors_[i], (*types)[i], writer); !r) return r;
     return writer.finish();
   }
 
  private:
+  /// The type of each tensor.
+  [[nodiscard]] Result<Vector<DType>> choose() const noexcept {
+    const auto model = MixedModel::of(metadata_);
+    if (!model) return pass(model);
+    Vector<GgufTensor> as_f32(options_.allocator);
+    for (const ListedTensor& listed : tensors_) {
+      GgufTensor tensor;
+      tensor.name = listed.name.view();
+      tensor.type = *find_ggml_type(DType::f32);
+      tensor.rank = listed.rank;
+      tensor.dims = listed.dims;
+      tensor.elems = listed.elems;
+      if (auto r = as_f32.push_back(tensor); !r) return pass(r);
+    }
+    return choose_types(type_, *model, {.pure = options_.pure}, as_f32.span(), options_.allocator);
+  }
+
   [[nodiscard]] Result<void> fill(const ListedTensor& tensor, DType type, GgufWriter& writer) noexcept {
     const RandomTensor values(options_.seed, tensor.name.view(),
                               RandomSpread::of(tensor.name.view(), tensor.rank, tensor.dims[0]));

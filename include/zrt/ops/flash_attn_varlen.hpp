@@ -29,8 +29,8 @@ struct FlashAttnVarlenParams {
 /// -> f32 [T, heads·value_dim].
 ///
 /// The span of a row is the range of neighbouring rows of its slot, a whole sequence from its first position on. A row
-/// sees all rows of its span, or those at most `reach` positions away. Weight `bias` f32 [buckets, heads], optional, is
-/// added to scores by the distance of key and query (see relative_bucket).
+/// sees all rows of its span, or those at most `reach` positions away. Weight `bias` f32, f16 or bf16 [buckets,
+/// heads], optional, is added to scores by the distance of key and query (see relative_bucket).
 /// Sums: those of flash_attn_batched, with steps and segments aligned at the span's first row; a bias is added last.
 struct FlashAttnVarlen {
   using Params = FlashAttnVarlenParams;
@@ -63,9 +63,9 @@ struct FlashAttnVarlen {
     }
     if (c.w[0].present()) {
       const Shape& bias = c.w[0].shape;
-      if (c.w[0].dtype != DType::f32)
+      if (c.w[0].dtype != DType::f32 && c.w[0].dtype != DType::f16 && c.w[0].dtype != DType::bf16)
         return fail(Errc::unsupported_weight_type, name, ": weight bias is ", zrt::name(c.w[0].dtype),
-                    ", expected f32");
+                    ", expected f32, f16 or bf16");
       if (bias.rank != 2 || bias[1] != Dim(p.heads) || !buckets_fit(bias[0].extent, p.max_distance))
         return bad_shape<Self>("bias", "[buckets, heads], four buckets or more, fewer than max_distance", bias);
     } else if (p.max_distance != 0) {
@@ -123,7 +123,7 @@ struct FlashAttnVarlen {
           scores[j] = quant::chain(scaled.data(), k + (begin + j) * key_row, p.key_dim);
           if (buckets != 0)
             scores[j] +=
-                c.w[0].f32()[std::uint64_t{relative_bucket(i, begin + j, buckets, p.max_distance)} * p.heads + head];
+                c.w[0].value(std::uint64_t{relative_bucket(i, begin + j, buckets, p.max_distance)} * p.heads + head);
         }
         part.take(scores, visible, [&](std::uint32_t j) {
           return [row = v + (begin + j) * value_row](std::uint64_t d) noexcept { return row[d]; };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/dims.hpp>
+#include <zrt/core/half.hpp>
 #include <zrt/core/span.hpp>
 #include <zrt/ops/execution_context.hpp>
 #include <zrt/ops/state.hpp>
@@ -48,6 +49,12 @@ struct HostWeight {
   [[nodiscard]] const std::byte* row(std::uint64_t index) const noexcept { return data + index * row_bytes; }
   /// The elements of an f32 weight.
   [[nodiscard]] const float* f32() const noexcept { return reinterpret_cast<const float*>(data); }
+  /// Element `index` of a weight that is f32, f16 or bf16.
+  [[nodiscard]] float value(std::uint64_t index) const noexcept {
+    if (dtype == DType::f16) return to_f32(reinterpret_cast<const Half*>(data)[index]);
+    if (dtype == DType::bf16) return to_f32(reinterpret_cast<const BFloat16*>(data)[index]);
+    return f32()[index];
+  }
 };
 
 /// State in host memory: `units` pages or slot blocks of `unit_bytes` each.

@@ -26,7 +26,7 @@ template <> struct OpCases<zrt::ops::FlashAttnVarlen> {
     if (r.chance()) {
       const std::uint32_t buckets = 4 * r.between(1, 8);
       p.max_distance = buckets / 4 + r.between(1, 100);
-      c.w[0] = matrix(r, DType::f32, buckets, p.heads);
+      c.w[0] = matrix(r, r.one_of({DType::f32, DType::f16, DType::bf16}), buckets, p.heads);
     }
     return c;
   }

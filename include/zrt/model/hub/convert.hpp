@@ -6,10 +6,11 @@
 #pragma once
 
 #include <zrt/core/hooks.hpp>
-#include <zrt/model/file_type.hpp>
 #include <zrt/model/hub/families.hpp>
 #include <zrt/model/hub/pooling_key.hpp>
+#include <zrt/model/hub/reranker.hpp>
 #include <zrt/model/hub/vocabulary.hpp>
+#include <zrt/model/mixture.hpp>
 #include <zrt/model/shared_rows.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -96,39 +97,50 @@ class Converter {
   /// out.
   [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
 
-  /// The type that a tensor gets: as FileType says, in f32 where that keeps a tensor; its own where it is blocks.
-  [[nodiscard]] DType type_of(const MadeTensor& tensor) const noexcept {
-    if (tensor.is_packed()) return DType::mxfp4;
-    if (stays_half(tensor.name())) return info(type_->type).block_elems == 1 ? type_->type : DType::f16;
-    GgufTensor as_f32;
-    as_f32.name = tensor.name();
-    as_f32.type = *find_ggml_type(DType::f32);
-    as_f32.rank = static_cast<std::uint32_t>(tensor.dims().size());
-    for (std::size_t axis = 0; axis < tensor.dims().size(); ++axis) as_f32.dims[axis] = tensor.dims()[axis];
-    as_f32.elems = tensor.columns() * tensor.rows();
-    return model::type_of(as_f32, *type_, layers_, tied_);
-  }
-
   /// Writes the file. Errors: those of GgufWriter; Errc::invalid_file for a value that is not finite or that the type
   /// cannot hold, with its tensor and row.
   [[nodiscard]] Result<void> write(ByteSink sink) {
     GgufWriter writer(sink, system_allocator());
     if (auto r = keys_->write(writer); !r) return r;
-    for (const MadeTensor& tensor : tensors_)
-      if (auto r = writer.add_tensor(tensor.name(), *find_ggml_type(type_of(tensor)),
-                                     {tensor.dims().data(), tensor.dims().size()});
+    const auto types = choose();
+    if (!types) return pass(types);
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (auto r = writer.add_tensor(tensors_[i].name(), *find_ggml_type((*types)[i]),
+                                     {tensors_[i].dims().data(), tensors_[i].dims().size()});
           !r)
         return r;
     if (auto r = writer.begin(); !r) return r;
-    for (const MadeTensor& tensor : tensors_)
-      if (auto r = fill(tensor, writer); !r) return r;
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (auto r = fill(tensors_[i], (*types)[i], writer); !r) return r;
     return writer.finish();
   }
 
  private:
+  /// The type of each tensor: as FileType says, in f32 where that keeps a tensor; its own where it is blocks.
+  [[nodiscard]] Result<Vector<DType>> choose() const {
+    std::vector<GgufTensor> as_f32(tensors_.size());
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const MadeTensor& tensor = tensors_[i];
+      as_f32[i].name = tensor.name();
+      as_f32[i].type = *find_ggml_type(DType::f32);
+      as_f32[i].rank = static_cast<std::uint32_t>(tensor.dims().size());
+      for (std::size_t axis = 0; axis < tensor.dims().size(); ++axis) as_f32[i].dims[axis] = tensor.dims()[axis];
+      as_f32[i].elems = tensor.columns() * tensor.rows();
+    }
+    const std::uint32_t heads = keys_->first_of_model("attention.head_count", 0);
+    const MixedModel model{family_->name, layers_, keys_->first_of_model("expert_count", 0), heads,
+                           keys_->first_of_model("attention.head_count_kv", heads)};
+    auto types = choose_types(*type_, model, {}, as_f32, system_allocator());
+    for (std::size_t i = 0; types && i < tensors_.size(); ++i) {
+      if (tensors_[i].is_packed()) (*types)[i] = DType::mxfp4;
+      if (stays_half(tensors_[i].name())) (*types)[i] = info(type_->type).block_elems == 1 ? type_->type : DType::f16;
+    }
+    return types;
+  }
+
   /// Matrices that no quantizer touches, and that folders have in halves all the same.
   [[nodiscard]] static constexpr bool stays_half(std::string_view name) noexcept {
-    return name == "per_layer_model_proj.weight";
+    return name == "per_layer_model_proj.weight" || name.ends_with(".attn_rel_b.weight");
   }
 
   /// general.file_type of whole matrices and experts in MXFP4. Source: the GGUF specification.
@@ -162,6 +174,8 @@ class Converter {
     layers_ = settings.count({"num_hidden_layers", "n_layers", "n_layer", "num_layers"});
     if (family_->pools)
       if (auto r = add_pooling_key(folder_, *keys_); !r) return r;
+    answers_ = family_->answers_yes != nullptr && family_->answers_yes(folder_, settings);
+    if (answers_) add_reranker_keys(*keys_);
     if (auto r = settings.result(); !r) return r;
     if (auto r = map_tensors(settings); !r) return r;
     settle_type();
@@ -171,9 +185,7 @@ class Converter {
 
   void add_general_keys() {
     keys_->set("general.type", std::string("model"));
-    std::string_view name = options_.name.empty() ? std::string_view(folder_.path()) : options_.name;
-    while (name.ends_with('/')) name.remove_suffix(1);
-    keys_->set("general.name", std::string(slice(name, options_.name.empty() ? name.rfind('/') + 1 : 0)));
+    keys_->set("general.name", std::string(options_.name.empty() ? folder_.name() : std::string_view(options_.name)));
     keys_->set("general.quantization_version", std::uint32_t{2});
   }
 
@@ -235,14 +247,45 @@ class Converter {
         }
         if (auto r = map_tensor(tensor); !r) return r;
       }
-    const HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
+    HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
     if (auto r = settings.result(); !r) return r;
     if (family_->drops_equal_head) drop_equal_head();
+    if (answers_)
+      if (auto r = make_head_of_answers(settings, sizes); !r) return r;
     for (MadeTensor& tensor : tensors_) {
       if (family_->add_scales != nullptr) family_->add_scales(settings, tensor.name(), tensor.scales());
       if (auto r = tensor.settle(sizes); !r) return r;
     }
     return settings.result();
+  }
+
+  /// Puts the rows of "yes" and "no" in place of the head, or beside embeddings that are the head.
+  [[nodiscard]] Result<void> make_head_of_answers(Settings& settings, HeadSizes& sizes) {
+    const auto files = TokenizerFiles::read(folder_);
+    if (!files) return pass(files);
+    for (std::size_t i = 0; i < kAnswers.size(); ++i) {
+      const auto id = files->token(kAnswers[i]);
+      if (!id)
+        return fail(Errc::unsupported_tokenizer, "tokenizer.json has no token '", kAnswers[i],
+                    "', which a reranker answers with");
+      sizes.answers[i] = *id;
+    }
+    const bool tied = settings.flag({"tie_word_embeddings"});
+    const auto head = places_.find(tied ? "token_embd.weight" : "output.weight");
+    if (head == places_.end())
+      return fail(Errc::missing_weight, "the folder has no head, whose rows of 'yes' and 'no' a reranker scores with");
+    MadeTensor answers = tensors_[head->second].again_as("cls.output.weight", {.rows = Rows::answers});
+    if (tied)
+      tensors_.push_back(std::move(answers));
+    else
+      tensors_[head->second] = std::move(answers);
+    find_places();
+    return {};
+  }
+
+  void find_places() {
+    places_.clear();
+    for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name(), i);
   }
 
   void drop_equal_head() {
@@ -251,9 +294,7 @@ class Converter {
     if (head == places_.end() || embeddings == places_.end()) return;
     if (!tensors_[head->second].equals(tensors_[embeddings->second])) return;
     tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(head->second));
-    tied_ = true;
-    places_.clear();
-    for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name(), i);
+    find_places();
   }
 
   /// Applies the rules of the first list that has one for this tensor.
@@ -291,12 +332,10 @@ class Converter {
   [[nodiscard]] MadeTensor& made(const std::string& name, const TensorChange& change) {
     const auto [at, added] = places_.try_emplace(name, tensors_.size());
     if (added) tensors_.emplace_back(name, change);
-    tied_ = tied_ && name != "output.weight";
     return tensors_[at->second];
   }
 
-  [[nodiscard]] Result<void> fill(const MadeTensor& tensor, GgufWriter& writer) {
-    const DType type = type_of(tensor);
+  [[nodiscard]] Result<void> fill(const MadeTensor& tensor, DType type, GgufWriter& writer) {
     detail::ConvertedRows job;
     job.tensor = &tensor;
     job.encode = quant::find_encoder(type);
@@ -343,7 +382,7 @@ class Converter {
   std::map<std::string, std::size_t> places_;
   std::uint32_t layers_ = 0;
   std::uint32_t left_out_ = 0;
-  bool tied_ = true;
+  bool answers_ = false;  ///< the head is the rows of "yes" and "no"
   std::vector<float> weight_;
   std::vector<float> buffers_;
   std::vector<std::uint8_t> faults_;

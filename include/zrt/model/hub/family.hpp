@@ -41,6 +41,8 @@ struct HubFamily {
   bool takes_mxfp4 = false;
   /// Vectors of tokens become one of a text, as modules.json says.
   bool pools = false;
+  /// Whether a folder is of a model whose answer to a prompt is "yes" or "no"; null: never.
+  bool (*answers_yes)(const Folder&, Settings&) = nullptr;
   /// What the number of tokens is a multiple of, where config.json has no `pad_vocab_size_multiple`; 0: any.
   std::uint32_t token_multiple = 0;
   /// Which of the families with one architecture a configuration is of; null: any.

@@ -21,6 +21,12 @@ class Folder {
   explicit Folder(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// The last part of the path.
+  [[nodiscard]] std::string_view name() const noexcept {
+    std::string_view name(path_);
+    while (name.ends_with('/')) name.remove_suffix(1);
+    return slice(name, name.rfind('/') + 1);
+  }
   [[nodiscard]] std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   [[nodiscard]] bool has(std::string_view name) const {

@@ -47,6 +47,18 @@ class Keys {
     return nullptr;
   }
 
+  /// A number of the architecture, or the first of a list; `otherwise` where there is none.
+  [[nodiscard]] std::uint32_t first_of_model(std::string_view key, std::uint32_t otherwise) const {
+    const Value* value = find(prefix_ + std::string(key));
+    if (value == nullptr) return otherwise;
+    if (const auto* number = std::get_if<std::uint32_t>(value)) return *number;
+    if (const auto* list = std::get_if<std::vector<std::uint32_t>>(value))
+      return list->empty() ? otherwise : list->front();
+    if (const auto* list = std::get_if<std::vector<std::int32_t>>(value))
+      return list->empty() ? otherwise : static_cast<std::uint32_t>(list->front());
+    return otherwise;
+  }
+
   /// Adds all of them to a file.
   [[nodiscard]] Result<void> write(GgufWriter& writer) const {
     for (const auto& [key, value] : entries_)

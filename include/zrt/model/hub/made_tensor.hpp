@@ -29,6 +29,13 @@ class MadeTensor {
     return made;
   }
 
+  /// Another tensor of the same parts.
+  [[nodiscard]] MadeTensor again_as(std::string name, const TensorChange& change) const {
+    MadeTensor made(std::move(name), change);
+    made.parts_ = parts_;
+    return made;
+  }
+
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const TensorChange& change() const noexcept { return change_; }
   /// What rows are multiplied with, one behind the other.
@@ -184,6 +191,7 @@ class MadeTensor {
     order_ = RowOrder(change_.rows, there, sizes);
     const std::uint64_t parts = by_heads() ? sizes.heads : 1;
     if (pairs() && !order_.fits()) return bad_shape("expected whole pairs of heads");
+    if (change_.rows == Rows::answers && !order_.fits()) return bad_shape("expected rows of both answers");
     if (!order_.fits() || parts == 0 || there % parts != 0 || order_.period() != there / parts)
       return bad_shape("which is not what the numbers of heads say");
     row_extent() = order_.count() * parts;

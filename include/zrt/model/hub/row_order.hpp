@@ -17,8 +17,9 @@ struct HeadSizes {
   std::uint64_t value_rows = 0;  ///< of its values
   std::uint64_t key_heads = 0;   ///< of a delta net; each has value_heads / key_heads heads of values
   std::uint64_t value_heads = 0;
-  std::uint64_t groups = 0;    ///< of a norm
-  std::uint64_t left_out = 0;  ///< rows before the first position
+  std::uint64_t groups = 0;                ///< of a norm
+  std::uint64_t left_out = 0;              ///< rows before the first position
+  std::array<std::uint64_t, 2> answers{};  ///< the tokens of two answers
 };
 
 /// Multiplies rows from `first` on.
@@ -57,6 +58,8 @@ class RowOrder {
         return split_key(row);
       case Rows::split_gates:
         return of_key_head(row, group_values(), 2 * sizes_.key_rows + group_values());
+      case Rows::answers:
+        return sizes_.answers[row % 2];
       default:
         return row / count_ * period_ + first_ + row % count_ * step_;
     }
@@ -103,6 +106,10 @@ class RowOrder {
         return group(there);
       case Rows::behind_padding:
         return take(there, sizes_.left_out, there - sizes_.left_out);
+      case Rows::answers:
+        count_ = 2;
+        fits_ = sizes_.answers[0] < there && sizes_.answers[1] < there;
+        return;
       case Rows::split_keys:
         return split(there, there - sizes_.key_heads * group_values());
       case Rows::split_gates:

@@ -37,6 +37,7 @@ enum class Rows : std::uint8_t {
   split_keys,       ///< queries, keys and values that lie side by side for each key head: all queries, keys, values
   split_gates,      ///< what lies behind them for each key head
   behind_padding,   ///< of positions, those behind the padding's
+  answers,          ///< of a head, those of the tokens of two answers
   stacked,          ///< all; the tensors that differ in their second number become matrices of one
 };
 

@@ -35,6 +35,13 @@ struct TokenizerFiles {
     return files;
   }
 
+  /// The id of a token of BPE, added or not.
+  [[nodiscard]] std::optional<std::uint32_t> token(std::string_view text) const {
+    std::uint32_t id = 0;
+    if (is_count(find(find(find(&tokenizer, "model"), "vocab"), text), id)) return id;
+    return added(text);
+  }
+
   /// The id of a token that was added to the vocabulary.
   [[nodiscard]] std::optional<std::uint32_t> added(std::string_view text) const {
     const HubJson* tokens = find(&tokenizer, "added_tokens");

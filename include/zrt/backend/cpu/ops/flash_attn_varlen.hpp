@@ -66,7 +66,7 @@ inline void see_key(const HostCall<ops::FlashAttnVarlen>& c, const VarlenTile& t
     if (!biased) continue;
     const std::uint32_t within = memory.bucket[distance < p.max_distance ? distance : p.max_distance - 1];
     const std::uint32_t bucket = within + (j > row ? c.w[0].rows / 2 : 0);
-    bias[i] = c.w[0].f32()[std::uint64_t{bucket} * p.heads + head];
+    bias[i] = c.w[0].value(std::uint64_t{bucket} * p.heads + head);
   }
   sees = equal(load(seen), splat(1.0f));
   if (biased) score = score + load(bias);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/model/hub/decoder.hpp>
+#include <zrt/model/hub/reranker.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -16,7 +17,8 @@ struct Qwen3Folder {
                                     .within = "model.",
                                     .add_keys = add_decoder_keys,
                                     .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
-                                    .pools = true};
+                                    .pools = true,
+                                    .answers_yes = is_qwen3_reranker};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub
