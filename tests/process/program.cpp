@@ -16,7 +16,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
 constexpr std::array kCommands{"generate", "logits", "tokenize", "inspect", "plan", "perplexity", "embed", "bench"};
 
 struct LogitsRow {

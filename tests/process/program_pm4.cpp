@@ -12,8 +12,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
-
 /// A stream as the bytes of a file.
 std::string bytes_of(std::initializer_list<std::uint32_t> words) {
   std::string bytes;

@@ -24,9 +24,8 @@ namespace {
 
 using nlohmann::json;
 using zrt::test::contents;
+using zrt::test::kModel;
 using zrt::test::Outcome;
-
-const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
 
 class ProgramShell : public zrt::test::Program {
  protected:

@@ -10,8 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
-
 TEST_F(Program, TracesARunOfBard) {
   const std::string out = path("t.json");
   const Outcome done = run({"trace", "--model", kModel, "--out", out, "--max-tokens", "12", "--requests", "3",

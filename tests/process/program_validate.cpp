@@ -8,8 +8,6 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
-
 TEST_F(Program, ValidatesTheBackendsOfTheHost) {
   const Outcome done = run(
       {"validate", "--model", kModel, "--backends", "cpu,reference", "--steps", "4", "--layers", "--context", "64"});

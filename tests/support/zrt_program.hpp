@@ -18,6 +18,9 @@
 
 namespace zrt::test {
 
+/// The model of the repository.
+inline const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
+
 /// What a process left: its status (-1: a signal), stdout and stderr.
 struct Outcome {
   int status = -1;
