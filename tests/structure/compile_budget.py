@@ -59,7 +59,8 @@ def self_test(compiler, folder):
     cases = [(unit, enough, 1000, True), (unit, clock.quiet, 1000, False), (unit, enough, 10, False),
              (broken, enough, 1000, False)]
     return [f"{path.name} with {seconds:.2f} s and {megabytes} MB is not {good}"
-            for path, seconds, megabytes, good in cases if held(path.name, path, ["-O2"], seconds, megabytes, clock) != good]
+            for path, seconds, megabytes, good in cases
+            if held(path.name, path, ["-O2"], seconds, megabytes, clock) != good]
 
 
 if __name__ == "__main__":
