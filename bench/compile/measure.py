@@ -25,6 +25,8 @@ UNITS = [
     ("umbrella", "#include <zrt/zrt.hpp>", ["-O0"], 2, 400),
     ("models", "#include <zrt/models.hpp>, <zrt/zrt.hpp>", ["-O0"], 5, 700),
     ("engine", "Engine<CpuBackend>, default weight types", ["-O2"], 40, 1500),
+    ("narrow_host", "a program, Q8_0 on v3 alone", ["-O2"], 12, None),
+    ("narrow_family", "the program with one family", ["-O2"], 12, None),
     ("narrow_engine", "Engine, Q8_0 on v3 alone, loader apart", ["-O2"], 12, None),
     ("narrow_loader", "its ModelLoader", ["-O2"], 12, None),
     ("narrow", "the two as one unit", ["-O2"], 12, None),
