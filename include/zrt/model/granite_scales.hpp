@@ -8,6 +8,16 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model {
 
+/// Keys that change nothing for a Granite whose layers all have attention: Granite 4 gives the sizes of mixers even where no
+/// layer has one.
+inline constexpr auto kGraniteNeutral = neutral_keys(kDecoderNeutral, std::to_array<NeutralKey>({
+                                                                          {"ssm.conv_kernel", Neutral::any},
+                                                                          {"ssm.state_size", Neutral::any},
+                                                                          {"ssm.group_count", Neutral::any},
+                                                                          {"ssm.inner_size", Neutral::any},
+                                                                          {"ssm.time_step_rank", Neutral::any},
+                                                                      }));
+
 /// Reads the scales of embeddings, blocks' outputs, scores and logits. Read the heads first.
 inline void read_granite_scales(ConfigReader& meta, DecoderConfig& c) noexcept {
   c.embedding_scale = meta.scale("embedding_scale", 1.0f);

@@ -12,6 +12,7 @@ namespace zrt::inline ZRT_ABI::model {
 /// Granite 3, dense: embeddings, block outputs, scores and logits are scaled.
 struct Granite : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"granite"};
+  static constexpr auto neutral = kGraniteNeutral;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_decoder(meta, c, ops::RopeStyle::interleaved);

@@ -13,7 +13,7 @@ namespace zrt::inline ZRT_ABI::model {
 struct GraniteMoe {
   static constexpr std::array<std::string_view, 1> names{"granitemoe"};
   using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
+  static constexpr auto neutral = kGraniteNeutral;
   using Ops = ExpertDecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
