@@ -141,7 +141,7 @@ TEST_F(Program, TopFallsBackToLines) {
     const std::string line = done.out.substr(at, done.out.find('\n', at) - at);
     EXPECT_NE(line.find(" tokens/s, "), std::string::npos) << line;
     EXPECT_NE(line.find("slots "), std::string::npos) << line;
-    EXPECT_NE(line.find("/2, waiting 0, pages "), std::string::npos) << line;
+    EXPECT_NE(line.find("/2, waiting 0, drafts "), std::string::npos) << line;
     EXPECT_NE(line.find('%'), std::string::npos) << line;
     at += line.size() + 1;
   }

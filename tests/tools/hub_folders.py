@@ -147,13 +147,13 @@ def stablelm(layer):
     yield from chain(mlp(layer), norms(layer, *TWO, bias=True))
 
 
-def shared_experts(layer):
+def shared_experts(layer, shared=48):
     yield from chain(attention(layer), norms(layer, *TWO))
     if layer.endswith(".0"):
         yield from mlp(layer)
     else:
         yield from experts(layer)
-        yield from mlp(layer, 48, "mlp.shared_experts")
+        yield from mlp(layer, shared, "mlp.shared_experts")
 
 
 def latent(layer, low=None):
@@ -205,7 +205,8 @@ def lfm2_experts(layer):
 
 
 def ernie_experts(layer):
-    yield from shared_experts(layer)
+    # The converter takes the shared expert's width to be intermediate_size over the number of key heads.
+    yield from shared_experts(layer, INNER // KV_HEADS)
     if not layer.endswith(".0"):
         yield f"{layer}.mlp.moe_statics.e_score_correction_bias", [1, 3]
 
@@ -594,7 +595,7 @@ ROWS = {
                      moe_intermediate_size=24, num_experts=3, num_experts_per_tok=2,
                      layer_types=["conv", "full_attention"]), lfm2_model(lfm2_experts), "BF16", "bpe"),
     "ernie4_5-moe": (base("Ernie4_5_MoeForCausalLM", moe_num_experts=3, moe_k=2, moe_layer_interval=1,
-                          moe_layer_start_index=1, moe_intermediate_size=24, moe_num_shared_experts=2),
+                          moe_layer_start_index=1, moe_intermediate_size=24, moe_num_shared_experts=1),
                      chain(decoder(ernie_experts, head=False),
                            [("model.mtp_linear_proj.0.weight", [WIDTH, 2 * WIDTH])]), "BF16", "pieces"),
     "mamba": ({"architectures": ["MambaForCausalLM"], "hidden_size": WIDTH, "num_hidden_layers": LAYERS,
