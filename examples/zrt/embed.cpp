@@ -23,18 +23,58 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// What the lines say: a text each; with rank a query and a document, with a tab between them.
-zrt::Result<std::vector<zrt::EmbedInput>> inputs_of(std::span<const std::string_view> lines, zrt::Pooling pooling) {
+/// A prompt with `query` and `document` in place of {query} and {document}.
+std::string filled(std::string_view prompt, std::string_view query, std::string_view document) {
+  std::string text;
+  while (!prompt.empty()) {
+    const std::size_t at = std::min(prompt.find('{'), prompt.size());
+    text += prompt.substr(0, at);
+    prompt.remove_prefix(at);
+    const auto take = [&](std::string_view name, std::string_view value) {
+      if (!prompt.starts_with(name)) return false;
+      text += value;
+      prompt.remove_prefix(name.size());
+      return true;
+    };
+    if (prompt.empty() || take("{query}", query) || take("{document}", document)) continue;
+    text += '{';
+    prompt.remove_prefix(1);
+  }
+  return text;
+}
+
+/// How a model reads what it scores.
+struct ScoredText {
+  bool pairs = false;               ///< a query and a document, with a tab between them
+  std::string_view prompt = {};     ///< the prompt that a decoder's pair stands in
+  std::vector<std::string> filled;  ///< such prompts
+};
+
+/// An encoder reads pairs, and a decoder one text, for which its file may have a prompt.
+ScoredText scored_text(const Model& model) {
+  constexpr std::string_view kPrompt = "tokenizer.chat_template.rerank";
+  if (model.config().whole_texts) return {.pairs = true, .filled = {}};
+  if (model.file().find(kPrompt) == nullptr) return {};
+  const auto prompt = model.file().get<std::string_view>(kPrompt);
+  return {.pairs = prompt.has_value(), .prompt = prompt.value_or(std::string_view{}), .filled = {}};
+}
+
+/// What the lines say: a text each, or a pair to score. Prompts lie in `scored`.
+zrt::Result<std::vector<zrt::EmbedInput>> inputs_of(std::span<const std::string_view> lines, ScoredText& scored) {
   std::vector<zrt::EmbedInput> inputs;
+  scored.filled.reserve(lines.size());
   for (const std::string_view line : lines) {
-    const std::size_t tab = pooling == zrt::Pooling::rank ? line.find('\t') : 0;
+    const std::size_t tab = scored.pairs ? line.find('\t') : 0;
     if (tab == line.npos)
       return zrt::fail(zrt::Errc::invalid_argument, "text ", inputs.size(),
                        " has no document, expected a query, a tab and a document to score");
-    if (pooling == zrt::Pooling::rank)
+    if (!scored.pairs)
+      inputs.push_back({.text = line});
+    else if (scored.prompt.empty())
       inputs.push_back({.text = line.substr(0, tab), .document = line.substr(tab + 1)});
     else
-      inputs.push_back({.text = line});
+      inputs.push_back(
+          {.text = scored.filled.emplace_back(filled(scored.prompt, line.substr(0, tab), line.substr(tab + 1)))});
   }
   return inputs;
 }
@@ -94,9 +134,12 @@ int embed(const EmbedOptions& o) {
   if (!model) return failed(model.error());
   const zrt::Pooling asked = pooling_of(o.pooling);
   const zrt::Pooling pooling = asked == zrt::Pooling::from_file ? (*model)->config().pooling : asked;
-  const auto inputs = inputs_of(lines, pooling);
+  ScoredText scored;
+  if (pooling == zrt::Pooling::rank) scored = scored_text(**model);
+  const auto inputs = inputs_of(lines, scored);
   if (!inputs) return failed(inputs.error());
-  const auto found = (*model)->embed(*inputs, {.pooling = pooling, .normalize = !o.raw, .parse_special = o.special});
+  const auto found = (*model)->embed(
+      *inputs, {.pooling = pooling, .normalize = !o.raw, .parse_special = o.special || !scored.prompt.empty()});
   if (!found) return failed(found.error());
   return (o.json ? print_json(**model, *found) : print_lines(*found)) ? kOk : cannot_write("stdout");
 }

@@ -96,6 +96,18 @@ TEST_F(ProgramConvert, ARerankerScores) {
     ASSERT_EQ(scored.status, 0) << scored.err;
     const auto json = nlohmann::json::parse(scored.out);
     EXPECT_EQ(json["pooling"], "rank") << scored.out;
+    ASSERT_EQ(json["texts"][0]["scores"].size(), 2u) << scored.out;
+    EXPECT_NEAR(json["texts"][0]["scores"][0].get<double>() + json["texts"][0]["scores"][1].get<double>(), 1, 1e-6);
+    // The prompt is the file's, with the pair in it.
+    const auto file = zrt::model::GgufFile::open(to);
+    ASSERT_TRUE(file);
+    std::string prompt(*file->get<std::string_view>("tokenizer.chat_template.rerank"));
+    for (const auto& [name, text] : {std::pair{"{query}", "the"}, std::pair{"{document}", "in the"}})
+      prompt.replace(prompt.find(name), std::strlen(name), text);
+    const Outcome tokens = run({"tokenize", "--model", to, "--special", "--json", "--text", prompt});
+    ASSERT_EQ(tokens.status, 0) << tokens.err;
+    EXPECT_EQ(json["texts"][0]["tokens"], nlohmann::json::parse(tokens.out)["ids"].size()) << tokens.out;
+    EXPECT_EQ(run({"embed", "--model", to, "--prompt", "the"}).status, 1) << "a pair is asked for";
   }
 }
 
