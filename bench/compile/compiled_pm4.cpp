@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/compile/compiled_pm4.cpp: what a program pays that calls engines of zrt::pm4_compiled.
+#include "generate_once.hpp"
 #include <zrt/compiled/pm4.hpp>
 
-int main(int, char** argv) {
-  auto engine = zrt::Engine<zrt::Pm4Backend>::open(argv[1]);
-  if (!engine) return 1;
-  std::size_t bytes = 0;
-  const auto done = engine->generate({.prompt = "ROMEO:"}, [&](const zrt::Token& token) {
-    bytes += token.text.size();
-    return true;
-  });
-  return done && bytes != 0 ? 0 : 1;
-}
+int main(int, char** argv) { return generate_once<zrt::Engine<zrt::Pm4Backend>>(argv[1]); }

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/compile/compiled_reference.cpp: what a program pays that calls engines of zrt::reference_compiled.
+#include "generate_once.hpp"
 #include <zrt/compiled/reference.hpp>
 
-int main(int, char** argv) {
-  auto engine = zrt::Engine<zrt::ReferenceBackend>::open(argv[1]);
-  if (!engine) return 1;
-  std::size_t bytes = 0;
-  const auto done = engine->generate({.prompt = "ROMEO:"}, [&](const zrt::Token& token) {
-    bytes += token.text.size();
-    return true;
-  });
-  return done && bytes != 0 ? 0 : 1;
-}
+int main(int, char** argv) { return generate_once<zrt::Engine<zrt::ReferenceBackend>>(argv[1]); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/compile/narrow_family.cpp: the program of narrow_host.cpp with one model family.
+#include "generate_once.hpp"
 #include <zrt/backend/cpu.hpp>
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
@@ -9,13 +10,4 @@ struct OneFamily {
 };
 using Narrow = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<zrt::DType::q8_0>, zrt::cpu::Variants<zrt::cpu::Isa::v3>>;
 
-int main(int, char** argv) {
-  auto engine = zrt::Engine<Narrow, OneFamily>::open(argv[1]);
-  if (!engine) return 1;
-  std::size_t bytes = 0;
-  const auto done = engine->generate({.prompt = "ROMEO:"}, [&](const zrt::Token& token) {
-    bytes += token.text.size();
-    return true;
-  });
-  return done && bytes != 0 ? 0 : 1;
-}
+int main(int, char** argv) { return generate_once<zrt::Engine<Narrow, OneFamily>>(argv[1]); }
