@@ -92,7 +92,7 @@ TEST_F(ProgramConvert, ARerankerScores) {
     folder.write_row(kData, zrt::test::HubJson::parse(contents(kData / (std::string(row) + ".json"))));
     const std::string to = path(std::string(row) + ".gguf");
     ASSERT_EQ(run({"convert", "--model", folder.path(), "--out", to}).status, 0);
-    const Outcome scored = run({"embed", "--model", to, "--prompt", "the\tin the", "--json"});
+    const Outcome scored = run({"embed", "--model", to, "--context", "512", "--prompt", "the\tin the", "--json"});
     ASSERT_EQ(scored.status, 0) << scored.err;
     const auto json = nlohmann::json::parse(scored.out);
     EXPECT_EQ(json["pooling"], "rank") << scored.out;
