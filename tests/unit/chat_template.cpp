@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/chat_template.cpp: chat templates against python3-jinja2, limits, errors, and messages as templates take them.
+// test-set: smoke release
 #include <zrt/text/chat/chat_template.hpp>
 
 #include <gtest/gtest.h>
