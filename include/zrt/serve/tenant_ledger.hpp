@@ -4,6 +4,8 @@
 
 #include <zrt/serve/latency_histogram.hpp>
 
+#include <array>
+
 namespace zrt::inline ZRT_ABI::serve {
 
 /// Counters of a tenant since it was created. Bills read `prompt_tokens` and `delivered_tokens`; fairness charges
@@ -28,12 +30,14 @@ struct TenantLedger {
 
   /// Adds what a former row of the same tenant counted. Of the peaks the higher one counts.
   TenantLedger& operator+=(const TenantLedger& other) noexcept {
-    constexpr std::uint64_t TenantLedger::* kSums[] = {
-        &TenantLedger::prompt_tokens,     &TenantLedger::cached_tokens,        &TenantLedger::computed_tokens,
-        &TenantLedger::recomputed_tokens, &TenantLedger::delivered_tokens,     &TenantLedger::drafted_tokens,
-        &TenantLedger::accepted_drafts,   &TenantLedger::requests_accepted,    &TenantLedger::requests_refused,
-        &TenantLedger::requests_finished, &TenantLedger::requests_ended_early, &TenantLedger::admissions,
-        &TenantLedger::preemptions};
+    constexpr auto kSums = std::to_array<std::uint64_t TenantLedger::*>(
+        {&TenantLedger::prompt_tokens, &TenantLedger::cached_tokens, &TenantLedger::computed_tokens,
+         &TenantLedger::recomputed_tokens, &TenantLedger::delivered_tokens, &TenantLedger::drafted_tokens,
+         &TenantLedger::accepted_drafts, &TenantLedger::requests_accepted, &TenantLedger::requests_refused,
+         &TenantLedger::requests_finished, &TenantLedger::requests_ended_early, &TenantLedger::admissions,
+         &TenantLedger::preemptions});
+    static_assert(sizeof(TenantLedger) == kSums.size() * 8 + sizeof(std::uint64_t) + 2 * sizeof(LatencyHistogram),
+                  "zrt: operator+= of TenantLedger leaves a counter out");
     for (const auto sum : kSums) this->*sum += other.*sum;
     peak_pages = other.peak_pages > peak_pages ? other.peak_pages : peak_pages;
     first_token += other.first_token;
