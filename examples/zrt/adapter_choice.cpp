@@ -4,6 +4,7 @@
 #include "output.hpp"
 #include <zrt/model/lora_file.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace program {
@@ -23,6 +24,32 @@ zrt::Result<std::uint32_t> adapter_rank(const std::string& path) {
   const auto lora = zrt::model::LoraFile::read(*file, zrt::system_allocator());
   if (!lora) return std::unexpected(of_file(lora.error(), path));
   return zrt::narrow<std::uint32_t>(lora->rank(), "the adapter's rank");
+}
+
+zrt::Result<std::uint32_t> adapter_rank(const std::vector<NamedAdapter>& adapters) {
+  std::uint32_t most = 0;
+  for (const NamedAdapter& adapter : adapters) {
+    const auto rank = adapter_rank(adapter.choice.path);
+    if (!rank) return rank;
+    most = std::max(most, *rank);
+  }
+  return most;
+}
+
+zrt::Result<std::vector<NamedAdapter>> named_adapters(const std::vector<std::string>& texts, const std::string& taken) {
+  std::vector<NamedAdapter> adapters;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      return zrt::fail(zrt::Errc::invalid_argument, "--adapter is '", text, "', expected NAME=FILE or NAME=FILE:SCALE");
+    NamedAdapter adapter{text.substr(0, equals), adapter_choice(text.substr(equals + 1))};
+    const bool twice = std::ranges::any_of(adapters, [&](const auto& other) { return other.name == adapter.name; });
+    if (twice || adapter.name == taken)
+      return zrt::fail(zrt::Errc::invalid_argument, "--adapter names '", adapter.name, "', which ",
+                       twice ? "another adapter has" : "is the model's id");
+    adapters.push_back(std::move(adapter));
+  }
+  return adapters;
 }
 
 }  // namespace program

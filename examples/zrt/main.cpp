@@ -285,7 +285,12 @@ void add_serve(CLI::App& app, ServeOptions& o) {
   app.add_option("--alias", o.alias, "Id of the model (default: the file's name)");
   app.add_option("--keys", o.keys, "JSON file with tenants and their keys; SIGHUP reads it again")->type_name(kFile);
   add_chat_template(app, o.chat_template);
-  app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text");
+  const auto adapters =
+      app.add_option("--adapter", o.adapters,
+                     "LoRA adapter as a model of its own: NAME=FILE, :SCALE behind it; may be given several times")
+          ->type_name("NAME=FILE")
+          ->take_all();
+  app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text")->excludes(adapters);
   count("--slots", o.slots, 1, 4096, "Answers that are written at the same time");
   count("--queue", o.queue, 0, 65536, "Answers that wait for a slot; more are refused");
   count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take after SIGTERM");

@@ -45,6 +45,7 @@ struct ServeOptions {
   std::string alias;  ///< the model's id; empty: the file's name
   std::string keys;   ///< file with tenants; empty: anyone on this machine
   std::string chat_template;
+  std::vector<std::string> adapters;  ///< NAME=FILE[:SCALE]
   std::vector<std::string> origins;
   std::string metrics_compat;
   std::uint32_t slots = 8;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/serve.cpp: a server of the OpenAI API: opens, waits for signals, drains.
+#include "adapter_choice.hpp"
 #include "chat_template_source.hpp"
 #include "commands.hpp"
 #include "output.hpp"
@@ -55,8 +56,14 @@ std::string model_id(const ServeOptions& o) {
   return o.alias.empty() ? std::filesystem::path(o.model.path).stem().string() : o.alias;
 }
 
-zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o) {
+zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o, const std::vector<NamedAdapter>& adapters) {
+  const auto rank = adapter_rank(adapters);
+  if (!rank) return zrt::pass(rank);
   zrt::EngineOptions options;
+  if (!adapters.empty()) {
+    options.adapters = static_cast<std::uint32_t>(adapters.size());
+    options.adapter_rank = *rank;
+  }
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
   options.slots = o.slots;
@@ -70,6 +77,16 @@ zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o) {
   options.penalty_window = kPenaltyWindow;
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
   return open_model(o.model, options);
+}
+
+/// Loads the adapters and shows them beside the model.
+zrt::Result<void> load_adapters(const std::vector<NamedAdapter>& adapters, Model& model, ServedModel& served) {
+  for (const NamedAdapter& adapter : adapters) {
+    const auto id = model.load_adapter(adapter.choice.path, adapter.choice.scale);
+    if (!id) return std::unexpected(of_file(id.error(), adapter.choice.path));
+    served.adapters.push_back({adapter.name, *id});
+  }
+  return {};
 }
 
 bool is_loopback(const std::string& host) {
@@ -113,12 +130,15 @@ int serve_model(const ServeOptions& o) {
   if (!tenants) return failed(tenants.error());
   if (tenants->empty() && !is_loopback(o.host))
     return usage("--host " + o.host + " is open to others and needs --keys");
-  auto model = open_served(o);
+  const auto adapters = named_adapters(o.adapters, model_id(o));
+  if (!adapters) return usage(describe(adapters.error()));
+  auto model = open_served(o, *adapters);
   if (!model) return failed(model.error());
   const auto source = chat_template_source(o.chat_template, **model);
   if (!source) return failed(source.error());
   auto served = served_model(**model, model_id(o), *source);
   if (!served) return failed(served.error());
+  if (auto loaded = load_adapters(*adapters, **model, **served); !loaded) return failed(loaded.error());
   Metrics metrics((*served)->id);
   EngineLoop engine(**model, metrics, o.slots, o.queue);
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());

@@ -15,38 +15,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from gguf_file import gguf  # noqa: E402
+
 WIDTH, LAYERS, FF, HEADS, KV_HEADS, DIM, EPS, BASE = 32, 2, 64, 4, 2, 8, 1e-5, 10000.0
 CLAMP = 1.5
 MINICPM = {"embedding_scale": 12.0, "residual_scale": 0.22, "logit_scale": 4.0}
 LLAMA = {"embedding_scale": 1.0, "residual_scale": 1.0, "logit_scale": 1.0}
-U32, F32, STRING, ARRAY = 4, 6, 8, 9
 GGML_F32, GGML_Q8_1 = 0, 9
-
-
-def text(value):
-    data = value.encode()
-    return struct.pack("<Q", len(data)) + data
-
-
-def entry(key, value):
-    if isinstance(value, str):
-        return text(key) + struct.pack("<I", STRING) + text(value)
-    if isinstance(value, float):
-        return text(key) + struct.pack("<If", F32, value)
-    if isinstance(value, list):
-        return text(key) + struct.pack("<IIQ", ARRAY, STRING, len(value)) + b"".join(text(v) for v in value)
-    return text(key) + struct.pack("<II", U32, value)
-
-
-def gguf(metadata, tensors):
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
-    head += b"".join(entry(k, v) for k, v in metadata.items())
-    data = b""
-    for name, (dims, kind, blocks) in tensors.items():
-        head += text(name) + struct.pack("<I", len(dims)) + struct.pack(f"<{len(dims)}Q", *dims)
-        head += struct.pack("<IQ", kind, len(data))
-        data += blocks + bytes(-len(blocks) % 32)
-    return head + bytes(-len(head) % 32) + data
 
 
 def byte_characters():

@@ -201,7 +201,7 @@ Json Answer::frame(bool chunk) const {
   return {{"id", id_},
           {"object", object(chunk)},
           {"created", created_},
-          {"model", services_.served.id},
+          {"model", request_.model},
           {"system_fingerprint", services_.served.fingerprint},
           {"choices", Json::array()}};
 }

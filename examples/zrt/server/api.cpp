@@ -266,15 +266,26 @@ namespace {
 Json model_json(const ServedModel& model) {
   return {{"id", model.id}, {"object", "model"}, {"created", model.created}, {"owned_by", "zrt"}};
 }
+Json adapter_json(const ServedModel& model, const ServedAdapter& adapter) {
+  Json json = model_json(model);
+  json["id"] = adapter.id;
+  json["parent"] = model.id;
+  return json;
+}
 }  // namespace
 
 void Api::models(const Call& call) {
-  reply(call, {{"object", "list"}, {"data", Json::array({model_json(services_.served)})}});
+  const ServedModel& served = services_.served;
+  Json data = Json::array({model_json(served)});
+  for (const ServedAdapter& adapter : served.adapters) data.push_back(adapter_json(served, adapter));
+  reply(call, {{"object", "list"}, {"data", std::move(data)}});
 }
 void Api::model(const Call& call) {
-  if (call.argument != services_.served.id)
-    throw not_found("the model '" + call.argument + "' does not exist", "model_not_found");
-  reply(call, model_json(services_.served));
+  const ServedModel& served = services_.served;
+  if (call.argument == served.id) return reply(call, model_json(served));
+  const auto found = std::ranges::find(served.adapters, call.argument, &ServedAdapter::id);
+  if (found == served.adapters.end()) throw no_model(call.argument);
+  reply(call, adapter_json(served, *found));
 }
 
 // --- work -----------------------------------------------------------------------------------------------

@@ -20,6 +20,9 @@ ApiError bad_request(std::string message) { return {400, kInvalid, {}, {}, std::
 ApiError not_found(std::string message, std::string code) {
   return {404, kInvalid, std::move(code), {}, std::move(message), 0};
 }
+ApiError no_model(const std::string& name) {
+  return not_found("the model '" + name + "' does not exist", "model_not_found");
+}
 ApiError unavailable(std::string message, std::string code) {
   return {503, kServer, std::move(code), {}, std::move(message), 1};
 }

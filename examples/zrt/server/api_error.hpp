@@ -26,6 +26,7 @@ struct ApiError {
 [[nodiscard]] ApiError bad_field(std::string param, std::string message);
 [[nodiscard]] ApiError bad_request(std::string message);
 [[nodiscard]] ApiError not_found(std::string message, std::string code = {});
+[[nodiscard]] ApiError no_model(const std::string& name);
 [[nodiscard]] ApiError unavailable(std::string message, std::string code = "overloaded");
 
 /// An error of the library's about what `param` asked for. What a request cannot cause is 500.

@@ -14,6 +14,7 @@ namespace program::server {
 /// What one choice is sampled from.
 struct Asked {
   std::string tenant{};  ///< whose it is
+  zrt::AdapterId adapter{};
   std::vector<std::int32_t> tokens;
   zrt::Sampling sampling{};
   std::vector<zrt::TokenBias> bias;

@@ -193,7 +193,7 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model) 
   Fields fields(body);
   GenerationRequest request;
   Asked choice;
-  check_model(fields, model);
+  read_model(fields, model, choice, request);
   refuse_what_is_not_done(fields);
   const Json& messages = read_messages(fields);
   const std::size_t count = read_generation_fields(fields, model, choice, request);

@@ -40,7 +40,7 @@ GenerationRequest read_completion_request(const Json& body, const ServedModel& m
   Fields fields(body);
   GenerationRequest request;
   Asked choice;
-  check_model(fields, model);
+  read_model(fields, model, choice, request);
   const std::size_t count = read_generation_fields(fields, model, choice, request);
   refuse_what_is_not_done(fields, count);
   const bool echo = fields.boolean("echo").value_or(false);

@@ -197,6 +197,7 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
   zrt::Request request;
   request.tokens = asked.tokens;
   request.max_tokens = asked.max_tokens;
+  request.adapter = asked.adapter;
   request.sampling = asked.sampling;
   request.sampling.bias = asked.bias;
   request.ignore_eos = asked.ignore_eos;

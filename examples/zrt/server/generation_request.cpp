@@ -2,6 +2,7 @@
 // examples/zrt/server/generation_request.cpp: fields that chats and completions have in common.
 #include "generation_request.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <random>
@@ -110,7 +111,15 @@ void fit_context(const ServedModel& model, const std::string& param, std::option
 
 void check_model(Fields& fields, const ServedModel& model) {
   const std::string name = expect_text(fields.required("model"), "model");
-  if (name != model.id) throw not_found("the model '" + name + "' does not exist", "model_not_found");
+  if (name != model.id) throw no_model(name);
+}
+
+void read_model(Fields& fields, const ServedModel& model, Asked& choice, GenerationRequest& request) {
+  request.model = expect_text(fields.required("model"), "model");
+  if (request.model == model.id) return;
+  const auto found = std::ranges::find(model.adapters, request.model, &ServedAdapter::id);
+  if (found == model.adapters.end()) throw no_model(request.model);
+  choice.adapter = found->adapter;
 }
 
 }  // namespace program::server

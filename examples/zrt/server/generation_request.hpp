@@ -20,6 +20,7 @@ inline constexpr float kUnlikely = -9999.0f;
 
 /// A request for text, as its reader leaves it.
 struct GenerationRequest {
+  std::string model{};         ///< the id that it names
   std::vector<Asked> choices;  ///< each prompt's one behind the other
   std::uint32_t prompt_tokens = 0;
   std::optional<std::uint64_t> most_open{};  ///< choices that its tenant may have at once, where that is bounded
@@ -48,5 +49,8 @@ void fit_context(const ServedModel& model, const std::string& param, std::option
 
 /// The model that a request names is this one. Throws ApiError 404.
 void check_model(Fields& fields, const ServedModel& model);
+
+/// Which adapter of the model a request names, if any, and its id. Throws ApiError 404.
+void read_model(Fields& fields, const ServedModel& model, Asked& choice, GenerationRequest& request);
 
 }  // namespace program::server

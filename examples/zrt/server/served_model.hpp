@@ -11,9 +11,16 @@
 
 namespace program::server {
 
+/// An adapter as the API shows it: a model of its own.
+struct ServedAdapter {
+  std::string id;
+  zrt::AdapterId adapter{};
+};
+
 /// A model as the API shows it. Views the model, which outlives it; any thread may use it.
 struct ServedModel {
   std::string id;
+  std::vector<ServedAdapter> adapters{};
   std::string fingerprint;  ///< of numbers: equal ones give equal answers
   std::int64_t created = 0;
   const zrt::text::Tokenizer* tokenizer = nullptr;
