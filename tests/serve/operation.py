@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys, quotas, draining and hostile clients of `zrt serve`: python3 operation.py ZRT MODEL"""
+import concurrent.futures
 import json
 import os
 import resource
@@ -188,6 +189,36 @@ def long_stream(s, tokens=250):
     answer = connection.getresponse()
     answer.read(1)
     return connection, answer
+
+
+def embeddings_are_shared(program, model):
+    tenants = {"tenants": [{"id": "heavy", "keys": [ALICE]}, {"id": "light", "keys": [BOB]},
+                           {"id": "slow", "keys": [ROOT], "prompt_tokens_per_second": 4, "slots": 1, "queue": 1}]}
+    text = "Shall I compare thee to a summer's day? " * 4
+
+    def embed(s, key, count, **more):
+        began = time.monotonic()
+        status, fields, body = s.ask("POST", "/v1/embeddings", {"model": "bard", "input": [text] * count}, key=key, **more)
+        return status, time.monotonic() - began, body, fields
+
+    with Server(program, model, "--context", "256", "--embeddings", keys=tenants) as s, \
+            concurrent.futures.ThreadPoolExecutor(4) as pool:
+        long = [pool.submit(embed, s, ALICE, 256) for _ in range(4)]
+        time.sleep(0.2)
+        quick = max(embed(s, BOB, 1)[1] for _ in range(3))
+        taken = [answer.result() for answer in long]
+        assert [status for status, _, _, _ in taken] == [200] * 4
+        # One request of the other's takes a quarter of this at least.
+        assert quick < max(took for _, took, _, _ in taken) / 16, (quick, taken[0][1])
+        used = s.ask("GET", "/v1/tenants/heavy/usage", key=ALICE)[2]
+        assert used["prompt_tokens"] == sum(body["usage"]["prompt_tokens"] for _, _, body, _ in taken), used
+        # No five seconds hold such a text.
+        status, _, body, _ = embed(s, ROOT, 1)
+        assert status == 400 and body["error"]["param"] == "input", body
+        words = {"model": "bard", "input": ["To be, or not to be"] * 2}
+        waiting = [pool.submit(s.ask, "POST", "/v1/embeddings", words, key=ROOT) for _ in range(3)]
+        answers = sorted(answer.result()[0] for answer in waiting)
+        assert answers == [200, 200, 429], answers
 
 
 def drained(program, model):
@@ -411,7 +442,7 @@ def ten_thousand_connections(program, model):
 
 
 CASES = {case.__name__: case for case in (
-    keys, quotas, prefixes_are_a_tenants_own, classes, tenants_that_change, open_hosts_need_keys, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
+    keys, quotas, prefixes_are_a_tenants_own, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
     clients_that_do_not_read, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 # Half a minute and a quarter of one, in which the server's clock alone does something.

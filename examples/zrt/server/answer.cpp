@@ -125,12 +125,7 @@ ApiError Answer::over_quota(std::uint64_t retry_after_ns) {
   show_quota();
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const std::uint64_t wait = std::clamp<std::uint64_t>((retry_after_ns + kSecond - 1) / kSecond, 1, 60);
-  return {429,
-          "requests",
-          "rate_limit_exceeded",
-          {},
-          "as many requests wait as the tenant may have; try again later",
-          static_cast<int>(wait)};
+  return tenant_full(static_cast<int>(wait));
 }
 
 void Answer::begin_stream() {

@@ -341,14 +341,32 @@ template <class A> void Api::generate(const Call& call, GenerationRequest (*read
 void Api::chat(const Call& call) { generate<ChatAnswer>(call, &read_chat_request); }
 void Api::completion(const Call& call) { generate<CompletionAnswer>(call, &read_completion_request); }
 
+namespace {
+/// The texts of a request as its tenant's. Throws ApiError for one that no five seconds of its rate hold.
+std::unique_ptr<EmbedJob> job_of(const EmbeddingRequest& request, const Tenant& tenant, zrt::Pooling pooling) {
+  auto job = std::make_unique<EmbedJob>();
+  job->tenant = tenant.id;
+  job->quota = tenant.quota;
+  job->pooling = pooling;
+  const std::uint32_t most = zrt::serve::TokenWindow{}.room(tenant.quota.prefill_tokens_per_s);
+  for (const Prompt& prompt : request.inputs) {
+    if (prompt.tokens.size() > most)
+      throw bad_field("input", "a text has " + std::to_string(prompt.tokens.size()) +
+                                   " tokens, five seconds of the tenant's rate hold " + std::to_string(most));
+    job->texts.push_back(prompt.tokens);
+  }
+  return job;
+}
+}  // namespace
+
 void Api::embedding(const Call& call) {
   if (!services_.served.embeds)
     throw bad_field("model", "the model gives text, not embeddings; zrt serve --embeddings serves vectors");
   auto request = std::make_shared<EmbeddingRequest>(read_embedding_request(body_of(call), services_.served));
-  std::vector<std::vector<std::int32_t>> texts;
-  for (const Prompt& prompt : request->inputs) texts.push_back(prompt.tokens);
-  const auto hear = [this, call, request](zrt::Result<zrt::Embeddings> found) {
-    auto kept = std::make_shared<zrt::Result<zrt::Embeddings>>(std::move(found));
+  auto job = job_of(*request, call.tenant, services_.served.pooling);
+  job->gone = [exchange = call.exchange] { return exchange->gone(); };
+  job->hear = [this, call, request](zrt::Result<TextVectors> found) {
+    auto kept = std::make_shared<zrt::Result<TextVectors>>(std::move(found));
     services_.work.post([this, call, request, kept] {
       try {
         if (!*kept) throw api_error(kept->error(), "input");
@@ -358,10 +376,15 @@ void Api::embedding(const Call& call) {
       }
     });
   };
-  if (services_.engine.embed(std::move(texts), services_.served.pooling, hear,
-                             [exchange = call.exchange] { return exchange->gone(); }))
-    return;
-  throw unavailable("too many requests wait; try again");
+  using Refusal = EngineLoop::Refusal;
+  switch (services_.engine.embed(std::move(job), most_open(call.tenant.quota))) {
+    case Refusal::none:
+      return;
+    case Refusal::tenant_full:
+      throw tenant_full(1);
+    case Refusal::queue_full:
+      throw unavailable("too many requests wait; try again");
+  }
 }
 
 }  // namespace program::server

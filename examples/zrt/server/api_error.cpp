@@ -20,6 +20,14 @@ ApiError bad_request(std::string message) { return {400, kInvalid, {}, {}, std::
 ApiError not_found(std::string message, std::string code) {
   return {404, kInvalid, std::move(code), {}, std::move(message), 0};
 }
+ApiError tenant_full(int retry_after_s) {
+  return {429,
+          "requests",
+          "rate_limit_exceeded",
+          {},
+          "as many requests wait as the tenant may have; try again later",
+          retry_after_s};
+}
 ApiError no_model(const std::string& name) {
   return not_found("the model '" + name + "' does not exist", "model_not_found");
 }

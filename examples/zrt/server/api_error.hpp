@@ -26,6 +26,8 @@ struct ApiError {
 [[nodiscard]] ApiError bad_field(std::string param, std::string message);
 [[nodiscard]] ApiError bad_request(std::string message);
 [[nodiscard]] ApiError not_found(std::string message, std::string code = {});
+/// 429: as many requests of the tenant wait as it may have.
+[[nodiscard]] ApiError tenant_full(int retry_after_s);
 [[nodiscard]] ApiError no_model(const std::string& name);
 [[nodiscard]] ApiError unavailable(std::string message, std::string code = "overloaded");
 

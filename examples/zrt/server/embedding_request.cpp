@@ -52,7 +52,7 @@ EmbeddingRequest read_embedding_request(const Json& body, const ServedModel& mod
   return request;
 }
 
-Json embedding_answer(const EmbeddingRequest& request, const zrt::Embeddings& found, const ServedModel& model) {
+Json embedding_answer(const EmbeddingRequest& request, const TextVectors& found, const ServedModel& model) {
   if (request.dimensions && *request.dimensions != static_cast<std::int64_t>(found.width))
     throw bad_field("dimensions", "'dimensions' is " + std::to_string(*request.dimensions) + ", the model gives " +
                                       std::to_string(found.width));

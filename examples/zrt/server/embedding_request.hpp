@@ -2,8 +2,8 @@
 // examples/zrt/server/embedding_request.hpp: the body of /v1/embeddings, and the answer to it.
 #pragma once
 
+#include "embed_queue.hpp"
 #include "prompt_field.hpp"
-#include <zrt/engine/embedding.hpp>
 
 namespace program::server {
 
@@ -17,7 +17,7 @@ struct EmbeddingRequest {
 [[nodiscard]] EmbeddingRequest read_embedding_request(const Json& body, const ServedModel& model);
 
 /// Throws ApiError for dimensions that the model does not have.
-[[nodiscard]] Json embedding_answer(const EmbeddingRequest& request, const zrt::Embeddings& found,
+[[nodiscard]] Json embedding_answer(const EmbeddingRequest& request, const TextVectors& found,
                                     const ServedModel& model);
 
 }  // namespace program::server

@@ -25,6 +25,12 @@ std::int64_t now_ms() {
       .count();
 }
 
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
 zrt::text::DecodeOptions decoding(bool special) {
   zrt::text::DecodeOptions options;
   options.special = special;
@@ -94,14 +100,16 @@ void EngineLoop::cancel(Ticket ticket) {
   changed_.notify_all();
 }
 
-bool EngineLoop::embed(std::vector<std::vector<std::int32_t>> texts, zrt::Pooling pooling, HearEmbeddings hear,
-                       std::function<bool()> gone) {
+EngineLoop::Refusal EngineLoop::embed(std::unique_ptr<EmbedJob> job, std::optional<std::uint64_t> most_open) {
   const std::lock_guard lock(mutex_);
-  if (aborts_ || ends_ || open_ + 1 > most_) return false;
+  if (aborts_ || ends_ || open_ + 1 > most_) return Refusal::queue_full;
+  std::uint64_t& of_tenant = embeds_open_[job->tenant];
+  if (most_open && of_tenant >= *most_open) return Refusal::tenant_full;
+  ++of_tenant;
   ++open_;
-  embeds_.push_back({std::move(texts), pooling, std::move(hear), std::move(gone)});
+  embeds_.push_back(std::move(job));
   changed_.notify_all();
-  return true;
+  return Refusal::none;
 }
 
 bool EngineLoop::drain(std::chrono::milliseconds deadline) {
@@ -136,23 +144,25 @@ void EngineLoop::run() {
   end_all(zrt::Error::of(zrt::Errc::cancelled, "the server is shutting down"));
 }
 
-/// Takes over what arrived; waits while there is nothing to do or no rate has room. False at the end.
-bool EngineLoop::collect() {
-  const std::uint64_t idle = left_ != 0 ? model_.idle_ns() : 0;
-  std::unique_lock lock(mutex_);
+/// Waits while there is nothing to do or no rate has room.
+void EngineLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto is_called = [this] {
     return ends_ || aborts_ || !started_.empty() || !arrived_.empty() || !embeds_.empty() || !cancelled_.empty() ||
            change_ != nullptr;
   };
-  if (left_ == 0) {
-    changed_.wait(lock, is_called);
-  } else if (idle != 0) {
-    changed_.wait_for(lock, std::chrono::nanoseconds(std::min(idle, kLongestIdle)), is_called);
-  }
+  if (left_ == 0 && embedding_.empty()) return changed_.wait(lock, is_called);
+  const std::uint64_t idle = left_ != 0 ? model_.idle_ns() : embedding_.idle_ns(now_ns());
+  if (idle != 0) changed_.wait_for(lock, std::chrono::nanoseconds(std::min(idle, kLongestIdle)), is_called);
+}
+
+/// Takes over what arrived. False at the end.
+bool EngineLoop::collect() {
+  std::unique_lock lock(mutex_);
+  wait_for_work(lock);
   stepped_at_ = now_ms();
   std::move(arrived_.begin(), arrived_.end(), std::back_inserter(started_));
   arrived_.clear();
-  std::move(embeds_.begin(), embeds_.end(), std::back_inserter(embedding_));
+  for (auto& job : embeds_) embedding_.push(std::move(job));
   embeds_.clear();
   ending_.insert(ending_.end(), cancelled_.begin(), cancelled_.end());
   cancelled_.clear();
@@ -230,24 +240,38 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
 
 /// Texts to embed run when no request does: an engine gives vectors or text.
 void EngineLoop::run_embeddings() {
-  while (!embedding_.empty() && turns_on()) {
-    const EmbedJob job = std::move(embedding_.front());
-    embedding_.erase(embedding_.begin());
-    std::vector<zrt::EmbedInput> inputs;
-    for (const auto& tokens : job.texts) inputs.push_back({.tokens = tokens});
-    job.hear(job.gone() ? std::unexpected(zrt::Error::of(zrt::Errc::cancelled, "the client has left"))
-                        : model_.embed(inputs, {.pooling = job.pooling}));
-    const std::lock_guard lock(mutex_);
-    --open_;
-    emptied_.notify_all();
-  }
+  const EmbedQueue::Piece piece = embedding_.next(now_ns());
+  if (piece.job == nullptr) return;
+  EmbedJob& job = *piece.job;
+  const zrt::Error left = zrt::Error::of(zrt::Errc::cancelled, "the client has left");
+  if (job.gone()) return end_embedding(job, &left);
+  std::vector<zrt::EmbedInput> inputs;
+  for (std::size_t i = 0; i < piece.count; ++i) inputs.push_back({.tokens = job.texts[job.done.size() + i]});
+  const auto found = model_.embed(inputs, {.pooling = job.pooling});
+  const std::uint64_t tokens = embedding_.charge(piece);
+  const std::uint64_t first = job.done.size() == 0 ? 1 : 0;
+  tenants_.charge(job.tenant, {.prompt_tokens = tokens, .computed_tokens = tokens, .requests_accepted = first});
+  if (!found) return end_embedding(job, &found.error());
+  job.done.width = found->width;
+  job.done.values.insert(job.done.values.end(), found->values.begin(), found->values.end());
+  job.done.tokens.insert(job.done.tokens.end(), found->tokens.begin(), found->tokens.end());
+  if (job.is_done()) end_embedding(job, nullptr);
 }
 
-/// False at the end; else another turn begins.
-bool EngineLoop::turns_on() {
+void EngineLoop::end_embedding(const EmbedJob& ended, const zrt::Error* error) {
+  const auto job = embedding_.take(ended);
+  if (error == nullptr)
+    tenants_.charge(job->tenant, {.requests_finished = 1});
+  else
+    tenants_.charge(job->tenant, {.requests_ended_early = 1});
+  if (error == nullptr)
+    job->hear(std::move(job->done));
+  else
+    job->hear(std::unexpected(*error));
   const std::lock_guard lock(mutex_);
-  stepped_at_ = now_ms();
-  return !ends_ && !aborts_;
+  --embeds_open_[job->tenant];
+  --open_;
+  emptied_.notify_all();
 }
 
 void EngineLoop::step() {
@@ -334,8 +358,8 @@ void EngineLoop::end_all(const zrt::Error& error) {
       const std::lock_guard lock(mutex_);
       --open_;
     }
-  for (const EmbedJob& job : std::exchange(embedding_, {})) {
-    job.hear(std::unexpected<zrt::Error>(error));
+  for (const auto& job : embedding_.take_all()) {
+    job->hear(std::unexpected<zrt::Error>(error));
     const std::lock_guard lock(mutex_);
     --open_;
   }

@@ -4,6 +4,7 @@
 
 #include "../model.hpp"
 #include "asked.hpp"
+#include "embed_queue.hpp"
 #include "tenant_table.hpp"
 
 #include <atomic>
@@ -23,7 +24,6 @@ class EngineLoop {
  public:
   /// Hears what the engine says, in the engine's thread: it must not wait.
   using Hear = std::function<void(Said&&)>;
-  using HearEmbeddings = std::function<void(zrt::Result<zrt::Embeddings>)>;
 
   /// `slots` choices run at once, and `queue` more wait at most.
   EngineLoop(Model& model, Metrics& metrics, std::uint32_t slots, std::uint32_t queue);
@@ -40,9 +40,9 @@ class EngineLoop {
   void cancel(Ticket ticket);
   /// Choices that it takes at most.
   [[nodiscard]] std::size_t most() const { return most_; }
-  /// Queues texts of one request, which are dropped where the client has `gone`. False when too many wait.
-  [[nodiscard]] bool embed(std::vector<std::vector<std::int32_t>> texts, zrt::Pooling pooling, HearEmbeddings hear,
-                           std::function<bool()> gone);
+  enum class Refusal : std::uint8_t { none, queue_full, tenant_full };
+  /// Queues texts of one request, which are dropped where the client has `gone`. Its tenant may have `most_open` of them.
+  [[nodiscard]] Refusal embed(std::unique_ptr<EmbedJob> job, std::optional<std::uint64_t> most_open);
 
   /// Waits until nothing is left, at most this long.
   [[nodiscard]] bool drain(std::chrono::milliseconds deadline);
@@ -64,13 +64,6 @@ class EngineLoop {
     Hear hear;
     Clock::time_point arrived{};
   };
-  struct EmbedJob {
-    std::vector<std::vector<std::int32_t>> texts;
-    zrt::Pooling pooling;
-    HearEmbeddings hear;
-    std::function<bool()> gone;
-  };
-
   /// Tenants on their way to the engine.
   struct Change {
     std::vector<Tenant> tenants;
@@ -84,7 +77,8 @@ class EngineLoop {
   void start_jobs();
   void start(const Job& job, std::uint32_t index);
   void run_embeddings();
-  bool turns_on();
+  void end_embedding(const EmbedJob& job, const zrt::Error* error);
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
   void step();
   bool hear_token(zrt::RequestId id, const zrt::Token& token);
   void tell_taken();
@@ -102,7 +96,8 @@ class EngineLoop {
   std::condition_variable changed_;
   std::condition_variable emptied_;
   std::deque<Job> arrived_;
-  std::deque<EmbedJob> embeds_;
+  std::vector<std::unique_ptr<EmbedJob>> embeds_;
+  std::map<std::string, std::uint64_t> embeds_open_;  ///< of each tenant, those that run included
   std::vector<Ticket> cancelled_;
   Change* change_ = nullptr;
   std::uint64_t next_ticket_ = 1;
@@ -117,7 +112,7 @@ class EngineLoop {
   Clock::time_point shown_{};
   std::vector<zrt::RequestId> submitted_;  ///< in this turn
   std::deque<Job> started_;
-  std::vector<EmbedJob> embedding_;
+  EmbedQueue embedding_;
   std::vector<Ticket> ending_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Choice>> running_;
   std::thread thread_;

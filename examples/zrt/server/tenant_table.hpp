@@ -30,6 +30,8 @@ class TenantTable {
   void ended(zrt::TenantId tenant);
   /// Requests of this tenant that are with the engine.
   [[nodiscard]] std::uint32_t open(zrt::TenantId tenant);
+  /// Adds what a tenant used beside requests of the engine.
+  void charge(const std::string& tenant, const zrt::TenantLedger& used) { former_[tenant] += used; }
   /// Tells the figures of a tenant.
   void show(zrt::TenantId tenant);
   /// Tells the figures of all, and forgets who has left. Between steps.
@@ -64,7 +66,7 @@ class TenantTable {
   Metrics& metrics_;
   std::vector<Row> rows_;
   std::vector<Undo> undo_;
-  std::map<std::string, zrt::TenantLedger> former_;  ///< used by rows that are gone, by name
+  std::map<std::string, zrt::TenantLedger> former_;  ///< used by rows that are gone and beside requests, by name
 };
 
 }  // namespace program::server
