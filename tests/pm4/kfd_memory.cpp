@@ -3,7 +3,7 @@
 // them.
 // test-set: smoke
 #include <zrt/backend/pm4/linux_os.hpp>
-#include <zrt/backend/pm4/pool.hpp>
+#include <zrt/device/pool.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/recorder.cpp: what adapters record: barriers where they belong, counts of the step, and what is refused.
 #include <zrt/backend/pm4/decode.hpp>
-#include <zrt/backend/pm4/recorder.hpp>
-#include <zrt/backend/pm4/step_memory.hpp>
+#include <zrt/device/recorder.hpp>
+#include <zrt/device/step_layout.hpp>
 #include <zrt/backend/pm4/step_packets.hpp>
 
 #include <gtest/gtest.h>
