@@ -23,6 +23,7 @@
 
 namespace {
 
+namespace device = zrt::device;
 namespace pm4 = zrt::pm4;
 using namespace zrt::emulator;
 
