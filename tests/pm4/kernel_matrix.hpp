@@ -2,7 +2,7 @@
 // tests/pm4/kernel_matrix.hpp: a random matrix of any weight type, as files have it and in the kernels' parts.
 #pragma once
 
-#include <zrt/backend/pm4/upload/types.hpp>
+#include <zrt/device/upload/types.hpp>
 #include <zrt/ops/projection.hpp>
 
 #include <cstring>
@@ -48,9 +48,9 @@ struct KernelMatrix {
  private:
   template <class T> void put(std::size_t at, T value) { std::memcpy(&file[at], &value, sizeof value); }
   void upload() {
-    const pm4::UploadFunctions* u = pm4::upload_of(dtype);
+    const device::UploadFunctions* u = device::upload_of(dtype);
     parts.clear();
-    std::array<std::byte*, pm4::kMaxParts> to{};
+    std::array<std::byte*, device::kMaxParts> to{};
     // What fills up a part has an influence on nothing: bits of NaNs.
     for (std::size_t p = 0; p < u->parts.size(); ++p)
       parts.emplace_back(u->parts[p].bytes(rows, blocks).raw(), std::byte{0xff});

@@ -24,7 +24,7 @@ TEST_P(MatmulKernels, EachTypeHasTheReferencesBits) {
   };
   // Blocks of 256 leave no step unfilled.
   const Case cases[] = {{1, 1, 1}, {16, 16, 3}, {70, 5, 1}, {37, 67, 2}, {8, 33, 9}};
-  for (const auto& [dtype, parts, write] : pm4::kUploads)
+  for (const auto& [dtype, parts, write] : device::kUploads)
     for (const Case& c : cases) {
       SCOPED_TRACE(testing::Message() << name(dtype) << " " << c.rows << " x " << c.blocks << ", " << c.tokens);
       const std::uint32_t elems = info(dtype).block_elems;
@@ -43,7 +43,7 @@ TEST_P(MatmulKernels, EachTypeHasTheReferencesBits) {
 
 TEST_P(MatmulKernels, OneReadOfTheWeightsServes64Tokens) {
   std::mt19937 random(2);
-  for (const auto& [dtype, parts, write] : pm4::kUploads) {
+  for (const auto& [dtype, parts, write] : device::kUploads) {
     const KernelMatrix w(random, dtype, 64, 512);
     std::vector<float> y(64 * 64);
     const KernelMachine::Counters c = run(GetParam(), w, reals(random, 64 * 512), {}, y);

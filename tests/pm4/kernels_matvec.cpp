@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/kernels_matvec.cpp: the matrix-vector kernels of kernels/: the references' bits, each weight byte read once.
-#include <zrt/backend/pm4/adapters/product_kernels.hpp>
+#include <zrt/device/adapters/product_kernels.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -13,17 +13,17 @@ class MatvecKernels : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Targets, MatvecKernels, testing::Values("gfx1201", "gfx1100", "gfx1151"),
                          [](const auto& target) { return std::string(target.param); });
 
-const pm4::ProductKernels& product(DType dtype) {
-  return **pm4::find_product({.dtype = dtype}, quant::facts(dtype)->act);
+const device::ProductKernels& product(DType dtype) {
+  return **device::find_product({.dtype = dtype}, quant::facts(dtype)->act);
 }
 
 KernelMachine::Counters run(const char* target, const KernelMatrix& w, const std::vector<float>& x,
                             const std::vector<float>& bias, std::vector<float>& y) {
-  const pm4::ProductKernels& kernels = product(w.dtype);
+  const device::ProductKernels& kernels = product(w.dtype);
   const auto tokens = static_cast<std::uint32_t>(x.size() / w.cols);
   return run_product(
       target, "matvec", w, x, bias, y, {tokens},
-      {(w.rows + pm4::kVectorRows - 1) / pm4::kVectorRows, (tokens + kernels.tokens - 1) / kernels.tokens});
+      {(w.rows + device::kVectorRows - 1) / device::kVectorRows, (tokens + kernels.tokens - 1) / kernels.tokens});
 }
 
 /// What a launch read of the weights, in bytes of the file.
@@ -73,7 +73,7 @@ TEST_P(MatvecKernels, EachTypeHasTheReferencesBits) {
   const std::vector<Case> of_32 = {{1, 1, 1},   {32, 3, 8},   {51, 17, 3}, {16, 64, 9},
                                    {35, 65, 2}, {16, 131, 1}, {9, 130, 1}, {32, 30, 1}};
   const std::vector<Case> of_1 = {{1, 8, 1}, {32, 40, 4}, {51, 256, 3}, {32, 72, 1}, {43, 520, 5}, {32, 24, 2}};
-  for (const pm4::UploadFunctions& type : pm4::kUploads) {
+  for (const device::UploadFunctions& type : device::kUploads) {
     const std::uint32_t elems = info(type.dtype).block_elems;
     for (const Case& c : elems == 256 ? of_256 : elems == 32 ? of_32 : of_1) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << c.rows << " x " << c.blocks << ", " << c.tokens);
@@ -99,7 +99,7 @@ TEST_P(MatvecKernels, EachWeightByteIsReadOnce) {
   // The matrices of bard and its vocabulary, and those of wider models.
   const Case cases[] = {{128, 256}, {256, 256}, {768, 256}, {2048, 256}, {256, 768},
                         {64, 576},  {64, 1024}, {64, 2048}, {64, 4096}};
-  for (const pm4::UploadFunctions& type : pm4::kUploads)
+  for (const device::UploadFunctions& type : device::kUploads)
     for (const Case& c : cases) {
       if (c.cols % info(type.dtype).block_elems != 0) continue;
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << c.rows << " x " << c.cols);
@@ -138,7 +138,7 @@ TEST_P(MatvecKernels, FewRowsKeepTheBoundToo) {
       {DType::q5_k, 2048, {20, 40, 65}},     {DType::q6_k, 256, {24, 47, 70, 97}},
       {DType::q6_k, 768, {21, 42, 65}},      {DType::q6_k, 2048, {20, 40, 65}},
   };
-  EXPECT_EQ(std::size(cases), 3 * pm4::kUploads.size() - 1) << "MXFP4 is above the bound with 256 columns";
+  EXPECT_EQ(std::size(cases), 3 * device::kUploads.size() - 1) << "MXFP4 is above the bound with 256 columns";
   for (const Case& c : cases)
     for (const std::uint32_t rows : c.rows) {
       SCOPED_TRACE(testing::Message() << name(c.dtype) << " " << rows << " x " << c.cols);
@@ -151,7 +151,7 @@ TEST_P(MatvecKernels, FewRowsKeepTheBoundToo) {
 
 TEST_P(MatvecKernels, ALastWorkgroupReadsNoMoreThanItsRows) {
   std::mt19937 random(7);
-  for (const pm4::UploadFunctions& type : pm4::kUploads)
+  for (const device::UploadFunctions& type : device::kUploads)
     for (const std::uint32_t rows : {1u, 11u, 44u}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << ", " << rows);
       const KernelMatrix w(random, type.dtype, rows, 768);
@@ -162,7 +162,7 @@ TEST_P(MatvecKernels, ALastWorkgroupReadsNoMoreThanItsRows) {
 
 TEST_P(MatvecKernels, OneReadOfTheWeightsServesSeveralTokens) {
   std::mt19937 random(6);
-  for (const pm4::UploadFunctions& type : pm4::kUploads)
+  for (const device::UploadFunctions& type : device::kUploads)
     for (const std::uint32_t tokens : {1u, 2u, 4u, 8u, 16u}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << ", " << tokens);
       const KernelMatrix w(random, type.dtype, 64, 256);

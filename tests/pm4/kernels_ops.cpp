@@ -32,7 +32,7 @@ template <class O> void reference(const HostCall<O>& call) { O::reference(call, 
 
 TEST_P(OpKernels, EmbeddingOfEachType) {
   std::mt19937 random(1);
-  for (const pm4::UploadFunctions& type : pm4::kUploads)
+  for (const device::UploadFunctions& type : device::kUploads)
     for (const std::uint32_t blocks : {1u, 9u}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << blocks);
       // Forty rows: more than one group of any type.

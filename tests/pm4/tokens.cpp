@@ -255,7 +255,7 @@ TEST(Pm4Backend, WeightsOfATypeLieTogether) {
   ASSERT_TRUE(a && b);
   EXPECT_EQ(on.card.model().live().buffers, before + 1) << "one allocation for both";
   EXPECT_EQ(b->parts[0] - a->parts[0], 256u);
-  EXPECT_EQ(*reinterpret_cast<const float*>(pm4::host_pointer(b->parts[0])), 1.5f);
+  EXPECT_EQ(*reinterpret_cast<const float*>(device.host_view(b->parts[0])), 1.5f);
   for (const DType dtype : {DType::q5_0, DType::q4_1}) {
     const auto wrong = device.expect({"wrong", dtype, Shape{1, 32}, {}});
     ASSERT_FALSE(wrong);

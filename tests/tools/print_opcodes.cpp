@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tools/print_opcodes.cpp: prints docs/opcodes.md from the catalog.
-#include <zrt/backend/pm4/claims.hpp>
+#include <zrt/device/claims.hpp>
 #include <zrt/backend/reference.hpp>
 #include <zrt/ops/catalog.hpp>
 #include <zrt/ops/op_table.hpp>
