@@ -11,7 +11,7 @@ ZRT_ARGUMENTS {
 };
 
 /// A fused chain whose links depend on each other.
-real chain_of(real a, real b, real c) {
+real chain_of(float a, float b, float c) {
   real sum = c;
   [[unroll]] for (uint i = 0; i < 8; ++i) sum = zrt_fma(a, b, sum);
   return sum;
