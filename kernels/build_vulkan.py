@@ -7,12 +7,15 @@
 import pathlib, re, shutil, struct, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent / "vulkan"
-# The compiler and the optimiser whose code the files are.
+# The compiler whose code the files are.
 VERSION = "shaderc 2023.2-1 spirv-tools 2022.4+1.3.236.0-1"
-FLAGS = "--target-env=vulkan1.3 -O -Werror".split()
+# The driver optimises: where spirv-opt unrolls a loop, the copies lose NoContraction, and it fuses them itself.
+FLAGS = "--target-env=vulkan1.3 -O0 -Werror".split()
 # FAdd, FSub, FMul, FDiv, VectorTimesScalar, Dot, and NoContraction.
 ARITHMETIC, NO_CONTRACTION = {129, 131, 133, 136, 142, 148}, 42
 OP_DECORATE = 71
+# SourceContinued, Source, SourceExtension, Name, MemberName.
+NAMES = {2, 3, 4, 5, 6}
 
 
 def run(*command):
@@ -41,15 +44,14 @@ def instructions(words):
 
 
 def without_contraction(code):
-    """The module with every sum, product and quotient marked: copies that the optimiser makes lose what `precise` said."""
+    """The module without names, and with every sum, product and quotient marked, whatever `precise` reached."""
     words = struct.unpack(f"<{len(code) // 4}I", code)
-    all_of = list(instructions(words))
-    marked = {of[0] for _, op, of in all_of if op == OP_DECORATE and of[1] == NO_CONTRACTION}
-    found = [of[1] for _, op, of in all_of if op in ARITHMETIC and of[1] not in marked]
-    # Behind the last decoration.
-    at = max((at + 1 + len(of) for at, op, of in all_of if op == OP_DECORATE), default=0)
-    more = [word for result in found for word in (3 << 16 | OP_DECORATE, result, NO_CONTRACTION)]
-    words = words[:at] + tuple(more) + words[at:]
+    all_of = [(op, words[at : at + 1 + len(of)]) for at, op, of in instructions(words) if op not in NAMES]
+    marked = {w[1] for op, w in all_of if op == OP_DECORATE and w[2] == NO_CONTRACTION}
+    found = [w[2] for op, w in all_of if op in ARITHMETIC and w[2] not in marked]
+    last = max(i for i, (op, _) in enumerate(all_of) if op == OP_DECORATE)
+    all_of[last + 1 : last + 1] = [(OP_DECORATE, (3 << 16 | OP_DECORATE, id, NO_CONTRACTION)) for id in found]
+    words = words[:5] + tuple(word for _, instruction in all_of for word in instruction)
     return struct.pack(f"<{len(words)}I", *words)
 
 

@@ -25,39 +25,37 @@ real4 four_weights(uint64_t w, uint row, uint column, uint cols) {
 
 /// Sixteen columns of a row, of which `count` are there.
 struct Weights {
-  vec4 w[4];
+  vec4 a, b, c, d;
   uint count;
 };
 /// Dot16's lanes.
 struct Chains {
-  vec4 c[4];
+  vec4 a, b, c, d;
 };
 
 Weights weights_of(uint64_t w, uint row, uint column, uint cols) {
-  Weights all;
-  all.count = cols - column;
-  [[unroll]] for (uint i = 0; i < 4; ++i)
-    all.w[i] = i * 4 < all.count ? four_weights(w, row, column + i * 4, cols) : vec4(0.0);
+  Weights all = Weights(four_weights(w, row, column, cols), vec4(0.0), vec4(0.0), vec4(0.0), cols - column);
+  if (all.count > 4) all.b = four_weights(w, row, column + 4, cols);
+  if (all.count > 8) all.c = four_weights(w, row, column + 8, cols);
+  if (all.count > 12) all.d = four_weights(w, row, column + 12, cols);
   return all;
 }
 
-Chains no_chains() {
-  Chains chains;
-  [[unroll]] for (uint i = 0; i < 4; ++i) chains.c[i] = vec4(0.0);
-  return chains;
+Chains no_chains() { return Chains(vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0)); }
+
+/// Goes on with four chains. Columns are padded with zeros to a multiple of 16.
+real4 four_chains(bool present, vec4 weights, uint64_t x, vec4 chains) {
+  real4 padded = chains + 0.0;
+  if (!present) return padded;
+  return zrt_fma(weights, real4_at(x, 0), chains);
+}
+/// Goes on with the chains by sixteen columns of x.
+Chains multiplied(Weights w, uint64_t x, Chains chains) {
+  return Chains(four_chains(true, w.a, x, chains.a), four_chains(w.count > 4, w.b, x + 16, chains.b),
+                four_chains(w.count > 8, w.c, x + 32, chains.c), four_chains(w.count > 12, w.d, x + 48, chains.d));
 }
 
-/// Goes on with the chains by sixteen columns of x. Columns are padded with zeros to a multiple of 16.
-Chains multiplied(Weights weights, uint64_t x, Chains chains) {
-  [[unroll]] for (uint i = 0; i < 4; ++i) {
-    real4 next = chains.c[i] + 0.0;
-    if (i * 4 < weights.count) next = zrt_fma(weights.w[i], real4_at(x, i), chains.c[i]);
-    chains.c[i] = next;
-  }
-  return chains;
-}
-
-real sum_of(Chains chains) { return tree_of(chains.c[0], chains.c[1], chains.c[2], chains.c[3]); }
+real sum_of(Chains chains) { return tree_of(chains.a, chains.b, chains.c, chains.d); }
 
 /// A row of the matrix times one row of x, in cols / 16 turns of a loop.
 real row_product(uint64_t w, uint row, uint64_t x, uint cols) {

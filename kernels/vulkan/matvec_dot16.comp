@@ -21,13 +21,15 @@ ZRT_ARGUMENTS {
 const uint kTokens = 4;
 shared vec4 kept[kTokens * 4 * 32];
 
-Chains kept_of(uint token) {
-  Chains chains;
-  [[unroll]] for (uint i = 0; i < 4; ++i) chains.c[i] = kept[(token * 4 + i) * 32 + lane_id()];
-  return chains;
+uint kept_place(uint token, uint i) { return (token * 4 + i) * 32 + lane_id(); }
+Chains kept_of(uint t) {
+  return Chains(kept[kept_place(t, 0)], kept[kept_place(t, 1)], kept[kept_place(t, 2)], kept[kept_place(t, 3)]);
 }
-void keep(uint token, Chains chains) {
-  [[unroll]] for (uint i = 0; i < 4; ++i) kept[(token * 4 + i) * 32 + lane_id()] = chains.c[i];
+void keep(uint t, Chains chains) {
+  kept[kept_place(t, 0)] = chains.a;
+  kept[kept_place(t, 1)] = chains.b;
+  kept[kept_place(t, 2)] = chains.c;
+  kept[kept_place(t, 3)] = chains.d;
 }
 
 void take_several(Arguments args, uint row, uint first, uint count) {

@@ -44,7 +44,7 @@ struct VulkanKernelCases : VulkanTest {
     Visit v{&kernels, {}};
     const auto r = device::for_each_kernel_case(system_allocator(), {&v, &visit});
     ASSERT_TRUE(r.has_value()) << r.error().text();
-    EXPECT_EQ(v.seen.size(), 67u);
+    EXPECT_EQ(v.seen.size(), 68u);
   }
 };
 
