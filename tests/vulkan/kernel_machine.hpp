@@ -80,7 +80,8 @@ class KernelMachine {
     ASSERT_LE(arguments_.size(), kFirst);
     std::byte* const memory = kernels_->memory().span().data();
     std::memcpy(memory, arguments_.data(), arguments_.size());
-    const auto r = vulkan::run_once(kernels_->device(), kernels_->pipeline(name_), kernels_->memory().address(), {x, y, 1});
+    const auto r =
+        vulkan::run_once(kernels_->device(), kernels_->pipeline(name_), kernels_->memory().address(), {x, y, 1});
     ASSERT_TRUE(r.has_value()) << name_ << ": " << r.error().text();
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const Buffer& b = buffers_[i];
