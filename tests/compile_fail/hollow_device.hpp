@@ -22,7 +22,7 @@ struct HollowDevice {
   using Memory = HollowMemory;
   using Commands = HollowCommands;
 
-  zrt::Result<Memory> allocate_for(zrt::device::MemoryUse, std::uint64_t) noexcept;
+  zrt::Result<Memory> allocate_for(zrt::device::MemoryRole, std::uint64_t) noexcept;
   std::byte* host_view(std::uint64_t) noexcept;
   zrt::Result<void> copy_in(std::uint64_t, zrt::Span<const std::byte>) noexcept;
   zrt::Result<void> copy_out(std::uint64_t, zrt::Span<std::byte>) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/compile_fail/recorded_device_memory.cpp: a device says where the host sees an address; the message names what memory needs.
-// expect-error: zrt: a recorded device needs Memory \(address, bytes, span\), allocate_for\(use, bytes\) and host_view
+// expect-error: zrt: a recorded device needs Memory \(address, bytes, span\), allocate_for\(role, bytes\) and host_view
 // expect-error: CheckRecordedDevice<SecretiveDevice>
 // expect-error: HoldsMemory
 #include "hollow_device.hpp"

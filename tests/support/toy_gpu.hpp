@@ -16,7 +16,7 @@ namespace toy_gpu {
 
 using zrt::Errc;
 using zrt::Result;
-using zrt::device::MemoryUse;
+using zrt::device::MemoryRole;
 
 /// A piece of memory that kernels find at another address than the host.
 class Memory {
@@ -80,10 +80,10 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
   }
 
   // --- memory ---
-  [[nodiscard]] Result<Memory> allocate_for(MemoryUse use, std::uint64_t bytes) noexcept {
+  [[nodiscard]] Result<Memory> allocate_for(MemoryRole role, std::uint64_t bytes) noexcept {
     auto buffer = zrt::Buffer::zeroed(allocator_, static_cast<std::size_t>(bytes));
     if (!buffer) return zrt::pass(buffer);
-    const bool shared = use == MemoryUse::program || use == MemoryUse::answers;
+    const bool shared = role == MemoryRole::program || role == MemoryRole::answers;
     return Memory(std::move(*buffer), shared || options_.host_sees_arenas);
   }
   [[nodiscard]] std::byte* host_view(std::uint64_t address) noexcept {

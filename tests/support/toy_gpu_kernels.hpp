@@ -102,6 +102,18 @@ template <DType T> void embedding(const Group& g) noexcept {
   std::copy(y.data() + begin, y.data() + end, g.buffer<float>(parts + 1) + std::uint64_t{g.y} * cols + begin);
 }
 
+/// Zeros for an index outside the table.
+inline void take_rows(const Group& g) noexcept {
+  const std::int32_t index = g.buffer<std::int32_t>(0)[g.y];
+  const std::uint32_t rows = g.value(0), cols = g.value(1);
+  const bool inside = index >= 0 && static_cast<std::uint32_t>(index) < rows;
+  if (!inside) *g.buffer<std::uint32_t>(3) = 1;
+  const auto [begin, end] = g.elements(cols);
+  for (std::uint32_t i = begin; i < end; ++i)
+    g.buffer<float>(2)[std::uint64_t{g.y} * cols + i] =
+        inside ? g.buffer<float>(1)[static_cast<std::uint64_t>(index) * cols + i] : 0.0f;
+}
+
 /// `rows_each` rows and `tokens_each` tokens to a workgroup.
 template <DType T, std::uint32_t rows_each, std::uint32_t tokens_each> void product(const Group& g) noexcept {
   constexpr auto parts = static_cast<std::uint32_t>(device::Upload<T>::kParts.size());
@@ -277,6 +289,7 @@ inline constexpr auto kKernels = [] {
   return std::to_array<Kernel>({
       {{"embedding_f32", 4, 12, 256}, &embedding<f32>},
       {{"embedding_q8_0", 5, 12, 256}, &embedding<q8_0>},
+      {{"take_rows_f32", 4, 8, 256}, &take_rows},
       {{"residual_add", 3, 8, 256}, &residual_add},
       {{"rms_norm", 3, 12, 256}, &rms_norm},
       {{"residual_rms_norm", 5, 16, 256}, &residual_rms_norm},

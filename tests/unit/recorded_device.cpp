@@ -87,7 +87,9 @@ template <class E> std::vector<std::int32_t> tokens_of(E& engine) {
   sampled.sampling.seed = 7;
   EXPECT_TRUE(engine.submit(sampled));
   for (int step = 0; step < 40; ++step) {
-    if (step == 3) EXPECT_TRUE(engine.submit(greedy));
+    if (step == 3) {
+      EXPECT_TRUE(engine.submit(greedy));
+    }
     const auto done = engine.step(heard);
     EXPECT_TRUE(done) << done.error().text();
     if (!done) break;
@@ -275,7 +277,9 @@ TEST(RecordedDevice, AnIdOutsideTheTableIsTheInstructionsFault) {
     step.inputs = {test::Bytes(as_bytes(Span(given)).begin(), as_bytes(Span(given)).end())};
     const auto run = test::run_with<Backend>(*plan, weights.source(), step, device);
     EXPECT_EQ(run.has_value(), last == 4);
-    if (!run) EXPECT_EQ(run.error().code(), Errc::spec_violation);
+    if (!run) {
+      EXPECT_EQ(run.error().code(), Errc::spec_violation);
+    }
   }
 }
 
