@@ -57,7 +57,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
 
   // --- what the room asks of a device; everything below after ready() ---------------------------------
 
-  [[nodiscard]] Result<Memory> allocate_for(device::MemoryUse use, std::uint64_t bytes) noexcept {
+  [[nodiscard]] Result<Memory> allocate_for(device::MemoryRole use, std::uint64_t bytes) noexcept {
     return Memory::allocate(*opened_->device, heap_of(use), bytes);
   }
   [[nodiscard]] std::byte* host_view(std::uint64_t address) noexcept {
@@ -121,9 +121,9 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
     Numerics numerics{};
   };
 
-  [[nodiscard]] static constexpr Heap heap_of(device::MemoryUse use) noexcept {
-    if (use == device::MemoryUse::program) return Heap::shared;
-    return use == device::MemoryUse::answers ? Heap::for_host : Heap::device;
+  [[nodiscard]] static constexpr Heap heap_of(device::MemoryRole use) noexcept {
+    if (use == device::MemoryRole::program) return Heap::shared;
+    return use == device::MemoryRole::answers ? Heap::for_host : Heap::device;
   }
   [[nodiscard]] Result<void> probe(Opened& o) const noexcept {
     for (const KernelFile& file : options_.kernels) {
