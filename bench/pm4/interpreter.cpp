@@ -5,8 +5,8 @@
 //     build/release/bin/zrt_bench_pm4_interpreter kernels/gfx1201
 //
 // A loop of arithmetic alone, then the matrix-vector kernels of a folder, a matrix of 1024 x 2048 each.
-#include <zrt/device/adapters/product_kernels.hpp>
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
+#include <zrt/device/adapters/product_kernels.hpp>
 #include <zrt/device/upload/types.hpp>
 #include <zrt/emulator/run_dispatch.hpp>
 #include <zrt/quant/types.hpp>
@@ -100,7 +100,7 @@ bool run_kernel(const std::string& folder, const device::UploadFunctions& type) 
   };
   for (const auto& part : type.parts) add(part.bytes(rows, cols / zrt::info(type.dtype).block_elems).raw());
   const zrt::quant::Act act = zrt::quant::facts(type.dtype)->act;
-  const auto product = device::find_product(type.dtype, act);
+  const auto product = device::find_product({.dtype = type.dtype}, act);
   if (!product) return false;
   const bool plain = act == zrt::quant::Act::none;
   add(cols * (plain ? 4 : 1));

@@ -17,7 +17,9 @@
 // One transport and one processor, named when a program is compiled.
 using StaticBackend = zrt::BasicPm4Backend<zrt::pm4::kfd::Transport<zrt::emulator::EmulatedOs>, zrt::pm4::Gfx1100>;
 static_assert(zrt::CheckBackend<StaticBackend, zrt::ops::Catalog>::kOk);
-template class zrt::pm4::StepProgram<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>;
+template class zrt::pm4::PacketProgram<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>;
+template class zrt::device::StepProgram<
+    zrt::pm4::BackendDevice<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>>;
 
 namespace zrt::test::tokens_test {
 namespace {

@@ -3,20 +3,13 @@
 #pragma once
 
 #include <zrt/core/allocator.hpp>
+#include <zrt/device/declaration.hpp>
 #include <zrt/device/kernel_signature.hpp>
 #include <zrt/device/step_layout.hpp>
 
 #include <concepts>
 
 namespace zrt::inline ZRT_ABI::device {
-
-/// What memory is for, by which a device chooses where it lies.
-enum class MemoryRole : std::uint8_t {
-  arena,    ///< tensors and state: kernels read and write it
-  weights,  ///< the host writes it once, kernels read it
-  program,  ///< the host writes it through span() before a step; kernels and commands read it
-  answers,  ///< kernels and commands write it; the host reads it through span() when a step has ended
-};
 
 /// A recorded step whose memory is there: what a device makes its commands of. Addresses in argument blocks are filled
 /// in; what follows the step is patched by the room before each submit.
@@ -27,9 +20,6 @@ template <class Memory> struct PlacedStep {
   const Memory& memory;        ///< of MemoryRole::program
   const Memory& words;         ///< of MemoryRole::answers
 };
-
-/// In place of a piece's number: all commands of a step at once.
-inline constexpr std::size_t kWholeStep = ~std::size_t{0};
 
 /// A device whose memory has an address for its kernels and, where the host sees it, a span. It frees itself. Memory in
 /// the roles `program` and `answers` has a span; host_view() finds the host's place of an address, or null.

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/core/buffer.hpp>
+#include <zrt/device/declaration.hpp>
 #include <zrt/device/operands.hpp>
 #include <zrt/device/pool.hpp>
-#include <zrt/device/recorded_device.hpp>
 #include <zrt/device/weight_matrix.hpp>
 
 namespace zrt::inline ZRT_ABI::device {

@@ -5,10 +5,10 @@
 #include <zrt/backend/pm4/any_target.hpp>
 #include <zrt/backend/pm4/kernel_table.hpp>
 #include <zrt/backend/pm4/selftest/self_test.hpp>
-#include <zrt/backend/pm4/step_commands.hpp>
 #include <zrt/backend/pm4/tier.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/owned.hpp>
+#include <zrt/device/kernel_signature.hpp>
 #include <zrt/device/served_device.hpp>
 
 #include <cstring>
@@ -42,6 +42,9 @@ template <PacketTransport Transport> struct DeviceOptions {
   std::uint32_t whole_step_tokens = 64;
 };
 
+/// What a step becomes: see step_commands.hpp.
+template <PacketTransport Transport> class StepCommands;
+
 /// A card with its queue, opened by ready(). Everything lies where host and GPU have it at one address: arenas, state
 /// and weights in video memory behind the PCIe BAR.
 template <PacketTransport Transport, TargetChoice Target>
@@ -49,7 +52,7 @@ class BackendDevice : public device::ServedDevice<BackendDevice<Transport, Targe
  public:
   static constexpr std::string_view kName = "pm4";
   using Memory = typename Transport::Memory;
-  using Commands = StepCommands;
+  using Commands = StepCommands<Transport>;
   using WeightStore = device::WeightStore<Memory>;
 
   BackendDevice() noexcept : BackendDevice(system_allocator()) {}
@@ -116,15 +119,15 @@ class BackendDevice : public device::ServedDevice<BackendDevice<Transport, Targe
     return opened_->kernels.signatures();
   }
   [[nodiscard]] static CheckedSize command_bytes(const device::StepRecord& record) noexcept {
-    return StepCommands::bytes(record);
+    return Commands::bytes(record);
   }
   /// Errors: those of StepCommands::write.
-  [[nodiscard]] Result<void> make_commands(const device::PlacedStep<Memory>& step, StepCommands& to) noexcept {
+  [[nodiscard]] Result<void> make_commands(const device::PlacedStep<Memory>& step, Commands& to) noexcept {
     return with_target<Target>(
         target(), [&]<class T>(T) { return to.template write<T>(*opened_->transport, kernels().kernels(), step); });
   }
   /// Errors: those of Transport::submit.
-  [[nodiscard]] Result<std::uint64_t> submit(const StepCommands& commands, std::size_t piece) noexcept {
+  [[nodiscard]] Result<std::uint64_t> submit(const Commands& commands, std::size_t piece) noexcept {
     return transport().submit(commands.start(piece));
   }
   /// Errors: those of Transport::wait.

@@ -2,7 +2,7 @@
 // zrt/backend/pm4/packet_program.hpp: a step recorded once as packets in the GPU's memory.
 #pragma once
 
-#include <zrt/backend/pm4/backend_device.hpp>
+#include <zrt/backend/pm4/step_commands.hpp>
 #include <zrt/device/step_program.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {

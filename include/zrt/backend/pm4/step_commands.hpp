@@ -2,14 +2,14 @@
 // zrt/backend/pm4/step_commands.hpp: the packets of a step in the GPU's memory, and what a ring gets to start them.
 #pragma once
 
+#include <zrt/backend/pm4/backend_device.hpp>
 #include <zrt/backend/pm4/step_packets.hpp>
-#include <zrt/backend/pm4/transport.hpp>
 #include <zrt/device/recorded_device.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// What a ring gets for a step, its fence left out. The packets themselves lie at the begin of the step's memory.
-class StepCommands {
+template <PacketTransport Transport> class StepCommands {
  public:
   using Start = FixedStream<kStepStartDwords>;
 
@@ -23,7 +23,7 @@ class StepCommands {
   /// Writes the packets for `Target`, and what starts them on the queue of `transport`.
   ///
   /// Errors: Errc::capacity_exceeded for more dwords than an indirect buffer has.
-  template <class Target, PacketTransport Transport>
+  template <class Target>
   [[nodiscard]] Result<void> write(const Transport& transport, Span<const Kernel> kernels,
                                    const device::PlacedStep<typename Transport::Memory>& step) noexcept {
     const std::uint64_t memory = step.memory.address(), words = step.words.address();
@@ -59,7 +59,7 @@ class StepCommands {
 
  private:
   /// Starts the packets from one dword to another: the host has written before those of the first alone.
-  template <class Target, class Transport>
+  template <class Target>
   [[nodiscard]] static Result<void> write_start(const Transport& transport, std::uint64_t packets, std::size_t begin,
                                                 std::size_t end, Start& to) noexcept {
     PacketWriter<Target> start(to.words);
