@@ -35,6 +35,7 @@ struct Recording {
     code.resize(*bytes);
     const auto loaded = kernels.load<Gfx1201>(files, kTargetFacts<Gfx1201>, 0x10000, code);
     EXPECT_TRUE(loaded) << loaded.error().text();
+    recorder = Recorder(record, kernels.signatures());
     exec::StepBounds bounds{.tokens = 4, .slots = 2, .pages_per_slot = 3, .groups = 1};
     bounds.extents.value[1] = 4;
     EXPECT_TRUE(recorder.reserve(bounds));
@@ -59,7 +60,7 @@ struct Recording {
   std::vector<std::byte> code;
   KernelTable kernels;
   StepRecord record;
-  Recorder recorder{record, kernels.signatures()};
+  Recorder recorder{record, {}};
 };
 
 /// tokens times 32.

@@ -30,7 +30,9 @@ struct DoubleState {
   bool has_no_device = false;
   bool never_ends = false;  ///< what is handed over is never done
   std::uint32_t loader_version = 0;
-  std::uint64_t least_left = 0;
+  /// The device has memory of its own that the host does not see, and sees the host's, as a card behind a bus.
+  bool has_own_memory = false;
+  std::uint64_t memory_bytes = 0;  ///< of each heap, where it is told
   bool validates = false;
   VkDebugUtilsMessengerEXT messenger = nullptr;
   std::vector<std::string> complaints;
@@ -88,9 +90,43 @@ inline VKAPI_ATTR void VKAPI_CALL features(VkPhysicalDevice device, VkPhysicalDe
   for (const vulkan::NamedFeature& feature : vulkan::kRequiredFeatures)
     if (feature.name == state.missing_feature) feature.of(chain) = VK_FALSE;
 }
+/// Two types of memory where the driver has one.
+inline VKAPI_ATTR void VKAPI_CALL memory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2* to) {
+  DoubleState& state = double_state();
+  reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties2>(state.functions["vkGetPhysicalDeviceMemoryProperties2"])(
+      device, to);
+  VkPhysicalDeviceMemoryProperties& p = to->memoryProperties;
+  if (state.has_own_memory) {
+    p.memoryTypeCount = p.memoryHeapCount = 2;
+    p.memoryTypes[0] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
+    p.memoryTypes[1] = {
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+        1};
+    p.memoryHeaps[1] = {p.memoryHeaps[0].size, 0};
+  }
+  for (std::uint32_t i = 0; i < p.memoryHeapCount && state.memory_bytes != 0; ++i)
+    p.memoryHeaps[i].size = state.memory_bytes;
+}
+inline VKAPI_ATTR void VKAPI_CALL requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* to) {
+  DoubleState& state = double_state();
+  reinterpret_cast<PFN_vkGetBufferMemoryRequirements>(state.functions["vkGetBufferMemoryRequirements"])(device, buffer,
+                                                                                                        to);
+  if (state.has_own_memory) to->memoryTypeBits = 3;
+}
+inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo* asked,
+                                               const VkAllocationCallbacks* allocator, VkDeviceMemory* to) {
+  VkMemoryAllocateInfo info = *asked;
+  if (double_state().has_own_memory) info.memoryTypeIndex = 0;
+  return Faulty<"vkAllocateMemory", PFN_vkAllocateMemory>::call(device, &info, allocator, to);
+}
 inline VKAPI_ATTR VkResult VKAPI_CALL wait(VkDevice device, const VkSemaphoreWaitInfo* info, std::uint64_t timeout) {
-  if (double_state().never_ends) return VK_TIMEOUT;
-  return Faulty<"vkWaitSemaphores", PFN_vkWaitSemaphores>::call(device, info, timeout);
+  DoubleState& state = double_state();
+  if (state.never_ends) return VK_TIMEOUT;
+  // Of a lost device nothing is under way any more.
+  const VkResult driver =
+      reinterpret_cast<PFN_vkWaitSemaphores>(state.functions["vkWaitSemaphores"])(device, info, timeout);
+  const VkResult injected = state.injected("vkWaitSemaphores");
+  return injected != VK_SUCCESS ? injected : driver;
 }
 /// Nothing is seen to have ended before it was waited for, so that a wait may fail.
 inline VKAPI_ATTR VkResult VKAPI_CALL counter(VkDevice, VkSemaphore, std::uint64_t* value) {
@@ -192,7 +228,9 @@ inline const std::map<std::string, PFN_vkVoidFunction>& before() {
     add<"vkCreateCommandPool", PFN_vkCreateCommandPool>(to);
     add<"vkCreatePipelineLayout", PFN_vkCreatePipelineLayout>(to);
     add<"vkCreateBuffer", PFN_vkCreateBuffer>(to);
-    add<"vkAllocateMemory", PFN_vkAllocateMemory>(to);
+    to["vkGetPhysicalDeviceMemoryProperties2"] = erased(&memory);
+    to["vkGetBufferMemoryRequirements"] = erased(&requirements);
+    to["vkAllocateMemory"] = erased(&allocate);
     add<"vkBindBufferMemory", PFN_vkBindBufferMemory>(to);
     add<"vkMapMemory", PFN_vkMapMemory>(to);
     add<"vkCreateShaderModule", PFN_vkCreateShaderModule>(to);
@@ -202,7 +240,6 @@ inline const std::map<std::string, PFN_vkVoidFunction>& before() {
     add<"vkEndCommandBuffer", PFN_vkEndCommandBuffer>(to);
     add<"vkQueueSubmit2", PFN_vkQueueSubmit2>(to);
     add<"vkCreateQueryPool", PFN_vkCreateQueryPool>(to);
-    add<"vkGetQueryPoolResults", PFN_vkGetQueryPoolResults>(to);
     return to;
   }();
   return all;

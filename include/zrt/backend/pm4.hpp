@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/declaration.hpp>
-#include <zrt/backend/pm4/step_program.hpp>
+#include <zrt/backend/pm4/packet_program.hpp>
 #include <zrt/device/adapters.hpp>
 #include <zrt/device/claims.hpp>
 #include <zrt/exec/adapter_table.hpp>
@@ -20,7 +20,7 @@ template <pm4::PacketTransport Transport, pm4::TargetChoice Target> struct Basic
   using Device = pm4::BackendDevice<Transport, Target>;
   using DeviceOptions = pm4::DeviceOptions<Transport>;
   using Memory = typename Device::Memory;
-  using Program = pm4::StepProgram<Transport, Target>;
+  using Program = pm4::PacketProgram<Transport, Target>;
   using Recorder = device::DeviceRecorder<Program, Device>;
   using Claims = device::Claims;
   using Unsupported = device::Unsupported;

@@ -102,8 +102,7 @@ class HostSamples {
   }
   /// Copies what the op reads, with the tokens that the device took, and then all tokens back.
   template <class Device>
-  [[nodiscard]] Result<void> run_copied(Device& device, const SampleCall& call,
-                                        const ExecutionContext& step) noexcept {
+  [[nodiscard]] Result<void> run_copied(Device& device, const SampleCall& call, const ExecutionContext& step) noexcept {
     for (std::size_t i = 0; i < call.in.size(); ++i)
       if (auto r = fetch(device, call.in[i], call.host.in[i], step); !r) return r;
     if (auto r = fetch(device, call.out, call.host.out[0], step); !r) return r;

@@ -11,7 +11,7 @@
 namespace zrt::inline ZRT_ABI::device {
 
 /// What memory is for, by which a device chooses where it lies.
-enum class MemoryUse : std::uint8_t {
+enum class MemoryRole : std::uint8_t {
   arena,    ///< tensors and state: kernels read and write it
   weights,  ///< the host writes it once, kernels read it
   program,  ///< the host writes it through span() before a step; kernels and commands read it
@@ -24,20 +24,20 @@ template <class Memory> struct PlacedStep {
   const StepRecord& record;
   const StepLayout& layout;    ///< offsets in `memory`
   const StepAnswers& answers;  ///< offsets in `words`
-  const Memory& memory;        ///< of MemoryUse::program
-  const Memory& words;         ///< of MemoryUse::answers
+  const Memory& memory;        ///< of MemoryRole::program
+  const Memory& words;         ///< of MemoryRole::answers
 };
 
 /// In place of a piece's number: all commands of a step at once.
 inline constexpr std::size_t kWholeStep = ~std::size_t{0};
 
-/// A device whose memory has an address for its kernels and, where the host sees it, a span. It frees itself. Memory of
-/// the uses `program` and `answers` has a span; host_view() finds the host's place of an address, or null.
+/// A device whose memory has an address for its kernels and, where the host sees it, a span. It frees itself. Memory in
+/// the roles `program` and `answers` has a span; host_view() finds the host's place of an address, or null.
 template <class D>
 concept HoldsMemory = std::default_initializable<typename D::Memory> && std::movable<typename D::Memory> &&
-                      requires(D& device, const typename D::Memory& memory, MemoryUse use) {
+                      requires(D& device, const typename D::Memory& memory, MemoryRole role) {
                         {
-                          device.allocate_for(use, std::uint64_t{})
+                          device.allocate_for(role, std::uint64_t{})
                         } noexcept -> std::same_as<Result<typename D::Memory>>;
                         { memory.address() } noexcept -> std::same_as<std::uint64_t>;
                         { memory.bytes() } noexcept -> std::same_as<std::uint64_t>;
@@ -91,7 +91,7 @@ concept RecordedDevice = HoldsMemory<D> && MovesBytes<D> && ListsKernels<D> && M
 /// Says of a device which part it lacks.
 template <class D> struct CheckRecordedDevice {
   static_assert(HoldsMemory<D>,
-                "zrt: a recorded device needs Memory (address, bytes, span), allocate_for(use, bytes) and "
+                "zrt: a recorded device needs Memory (address, bytes, span), allocate_for(role, bytes) and "
                 "host_view(address); see docs/adding-a-backend.md");
   static_assert(MovesBytes<D>, "zrt: a recorded device needs copy_in(address, bytes) and copy_out(address, bytes)");
   static_assert(ListsKernels<D>, "zrt: a recorded device needs kName and signatures(), the kernels that it has loaded");

@@ -12,7 +12,7 @@ namespace zrt::inline ZRT_ABI::device {
 template <class Self, class Memory> class ServedDevice {
  public:
   [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes) noexcept {
-    return self().allocate_for(MemoryUse::arena, bytes == 0 ? 1 : bytes);
+    return self().allocate_for(MemoryRole::arena, bytes == 0 ? 1 : bytes);
   }
   [[nodiscard]] Tensor tensor(Memory& memory, std::uint64_t offset, const TensorType& type) noexcept {
     return {memory.address() + offset, type};

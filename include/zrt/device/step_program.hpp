@@ -109,13 +109,13 @@ template <class Device> class StepProgram {
     const auto layout = StepLayout::of(record_, Device::command_bytes(record_));
     if (!layout) return pass(layout);
     layout_ = *layout;
-    auto memory = device.allocate_for(MemoryUse::program, layout_.bytes);
+    auto memory = device.allocate_for(MemoryRole::program, layout_.bytes);
     if (!memory) return pass(memory);
     memory_ = std::move(*memory);
     const auto answers = StepAnswers::of(record_);
     if (!answers) return pass(answers);
     answers_ = *answers;
-    auto words = device.allocate_for(MemoryUse::answers, answers_.bytes);
+    auto words = device.allocate_for(MemoryRole::answers, answers_.bytes);
     if (!words) return pass(words);
     words_ = std::move(*words);
     return {};

@@ -74,7 +74,7 @@ template <class Memory> class WeightStore {
     if (!found) return pass(found);
     WeightClass& c = **found;
     if (c.expected != 0) {
-      auto memory = device.allocate_for(MemoryUse::weights, c.expected);
+      auto memory = device.allocate_for(MemoryRole::weights, c.expected);
       if (!memory) return pass(memory);
       if (auto r = pools_.push_back(Pool(std::move(*memory))); !r) return pass(r);
       c.pool = pools_.size();

@@ -93,10 +93,10 @@ class BackendDevice : public device::ServedDevice<BackendDevice<Transport, Targe
   // --- what the room asks of a device; everything below after ready() ---------------------------------
 
   /// Memory behind the bus, and in the host's what it looks at after each step.
-  [[nodiscard]] Result<Memory> allocate_for(device::MemoryUse use, std::uint64_t bytes) noexcept {
-    const bool is_written = use == device::MemoryUse::arena || use == device::MemoryUse::answers;
-    return Memory::allocate(opened_->device, use == device::MemoryUse::answers ? Heap::host_visible : Heap::bar, bytes,
-                            is_written ? GpuAccess::read_write : GpuAccess::read);
+  [[nodiscard]] Result<Memory> allocate_for(device::MemoryRole role, std::uint64_t bytes) noexcept {
+    const bool is_written = role == device::MemoryRole::arena || role == device::MemoryRole::answers;
+    return Memory::allocate(opened_->device, role == device::MemoryRole::answers ? Heap::host_visible : Heap::bar,
+                            bytes, is_written ? GpuAccess::read_write : GpuAccess::read);
   }
   /// Host and GPU have everything at one address.
   [[nodiscard]] std::byte* host_view(std::uint64_t address) noexcept {

@@ -2,6 +2,7 @@
 // zrt/backend/vulkan/commands.hpp: a command buffer, recorded once and handed over any number of times.
 #pragma once
 
+#include <zrt/backend/vulkan/launch_times.hpp>
 #include <zrt/backend/vulkan/memory.hpp>
 #include <zrt/backend/vulkan/pipeline.hpp>
 
@@ -41,10 +42,10 @@ class Commands {
     return commands;
   }
 
-  /// Everything behind it waits for all kernels before it, and sees what they wrote.
-  void barrier() noexcept { memory_barrier(kKernels, kKernels); }
-  /// What kernels wrote is there for the host.
-  void show_to_host() noexcept { memory_barrier(kKernels, {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT}); }
+  /// Everything behind it waits for all kernels and copies before it, and sees what they wrote.
+  void barrier() noexcept { memory_barrier(kWork, kWork); }
+  /// What kernels and copies wrote is there for the host.
+  void show_to_host() noexcept { memory_barrier(kWork, {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT}); }
   void bind(const Pipeline& pipeline) noexcept {
     call().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
   }
@@ -56,6 +57,32 @@ class Commands {
   /// A grid of three words at `offset` of `memory`, as they stand there when the kernel's turn comes.
   void dispatch(const Memory& memory, std::uint64_t offset) noexcept {
     call().CmdDispatchIndirect(handle_, memory.buffer(), offset);
+  }
+  void copy(VkBuffer from, VkBuffer to, const VkBufferCopy& part) noexcept {
+    call().CmdCopyBuffer(handle_, from, to, 1, &part);
+  }
+  /// Writes a word at `offset` of `memory`.
+  void write(const Memory& memory, std::uint64_t offset, std::uint32_t word) noexcept {
+    call().CmdFillBuffer(handle_, memory.buffer(), offset, sizeof word, word);
+  }
+  void forget(const LaunchTimes& times, std::uint32_t count) noexcept {
+    call().CmdResetQueryPool(handle_, times.pool(), 0, count);
+  }
+  /// Timestamp `index` is the clock when every kernel before it has ended.
+  void tell(const LaunchTimes& times, std::uint32_t index) noexcept {
+    call().CmdWriteTimestamp2(handle_, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, times.pool(), index);
+  }
+  /// Writes `count` timestamps of 8 bytes at `offset` of `memory`.
+  void write(const LaunchTimes& times, std::uint32_t count, const Memory& memory, std::uint64_t offset) noexcept {
+    call().CmdCopyQueryPoolResults(handle_, times.pool(), 0, count, memory.buffer(), offset, 8,
+                                   VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  }
+  /// Ends the recording, hands it over and waits. Errors: those of end(), Device::submit and Device::wait.
+  [[nodiscard]] Result<void> run(Device& device, std::uint64_t timeout) noexcept {
+    if (auto r = end(); !r) return r;
+    const auto value = device.submit(Span<const VkCommandBuffer>(&handle_, 1));
+    if (!value) return pass(value);
+    return device.wait(*value, timeout);
   }
   /// Errors: those of Vulkan.
   [[nodiscard]] Result<void> end() noexcept {
@@ -72,8 +99,9 @@ class Commands {
     VkPipelineStageFlags2 stages = 0;
     VkAccessFlags2 access = 0;
   };
-  static constexpr Scope kKernels{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                                  VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
+  static constexpr Scope kWork{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
+                               VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT |
+                                   VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT};
 
   [[nodiscard]] const DeviceFunctions& call() const noexcept { return device_->call(); }
   void memory_barrier(const Scope& before, const Scope& after) noexcept {

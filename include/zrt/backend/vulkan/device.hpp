@@ -2,6 +2,7 @@
 // zrt/backend/vulkan/device.hpp: an opened Vulkan device: its functions, its queue, its timeline and whether it still lives.
 #pragma once
 
+#include <zrt/backend/vulkan/address_map.hpp>
 #include <zrt/backend/vulkan/device_choice.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/owned.hpp>
@@ -28,13 +29,14 @@ class Device {
     if (!all) return pass(all);
     const auto chosen = choose(all->span(), choice);
     if (!chosen) return pass(chosen);
-    auto device = Owned<Device>::make(allocator, std::move(instance), **chosen);
+    auto device = Owned<Device>::make(allocator, allocator, std::move(instance), **chosen);
     if (!device) return pass(device);
     if (auto r = (*device)->start(); !r) return pass(r);
     return device;
   }
 
-  Device(Instance instance, const DeviceFacts& facts) noexcept : instance_(std::move(instance)), facts_(facts) {}
+  Device(const Allocator& allocator, Instance instance, const DeviceFacts& facts) noexcept
+      : instance_(std::move(instance)), facts_(facts), addresses_(allocator) {}
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   ~Device() {
@@ -59,6 +61,7 @@ class Device {
   /// Of every pipeline: the address of an argument block as push constant.
   [[nodiscard]] VkPipelineLayout layout() const noexcept { return layout_; }
   [[nodiscard]] const VkPhysicalDeviceMemoryProperties& memory() const noexcept { return memory_; }
+  [[nodiscard]] AddressMap& addresses() const noexcept { return addresses_; }
   /// The error that the device died of.
   [[nodiscard]] const Result<void>& alive() const noexcept { return alive_; }
   /// Whether work that was handed over may still run after a time-out: then nothing that it uses may be destroyed.
@@ -211,6 +214,7 @@ class Device {
   DeviceFacts facts_;
   DeviceFunctions call_{};
   VkPhysicalDeviceMemoryProperties memory_{};
+  mutable AddressMap addresses_;
   VkDevice handle_ = nullptr;
   VkQueue queue_ = nullptr;
   VkSemaphore timeline_ = nullptr;

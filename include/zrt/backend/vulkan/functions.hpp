@@ -38,11 +38,13 @@ namespace zrt::inline ZRT_ABI::vulkan {
   X(CmdDispatch)                       \
   X(CmdDispatchIndirect)               \
   X(CmdPipelineBarrier2)               \
+  X(CmdCopyBuffer)                     \
+  X(CmdFillBuffer)                     \
+  X(CmdCopyQueryPoolResults)           \
   X(CmdResetQueryPool)                 \
   X(CmdWriteTimestamp2)                \
   X(CreateQueryPool)                   \
   X(DestroyQueryPool)                  \
-  X(GetQueryPoolResults)               \
   X(CreateBuffer)                      \
   X(DestroyBuffer)                     \
   X(GetBufferMemoryRequirements)       \

@@ -8,7 +8,7 @@
 
 namespace zrt::inline ZRT_ABI::vulkan {
 
-/// One allocation, move-only; its device outlives it. The host sees it where it is no Heap::device.
+/// One allocation, move-only; its device outlives it. The host sees it, but for that of Heap::device on some devices.
 class Memory {
  public:
   Memory() = default;
@@ -19,6 +19,7 @@ class Memory {
   }
   ~Memory() {
     if (device_ == nullptr || device_->is_abandoned()) return;
+    device_->addresses().remove(buffer_);
     device_->call().DestroyBuffer(device_->handle(), buffer_, nullptr);
     // Mapped memory may be freed as it is.
     device_->call().FreeMemory(device_->handle(), memory_, nullptr);
@@ -46,7 +47,7 @@ class Memory {
   [[nodiscard]] std::uint64_t address() const noexcept { return address_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] Heap heap() const noexcept { return heap_; }
-  /// The bytes for the host; none in Heap::device.
+  /// The bytes for the host; none where it does not see them, which may be in Heap::device.
   [[nodiscard]] Span<std::byte> span() const noexcept {
     return seen_ == nullptr ? Span<std::byte>{} : Span<std::byte>{seen_, static_cast<std::size_t>(bytes_)};
   }
@@ -65,6 +66,7 @@ class Memory {
     std::swap(address_, other.address_);
     std::swap(bytes_, other.bytes_);
     std::swap(heap_, other.heap_);
+    std::swap(is_seen_, other.is_seen_);
   }
   template <class... Pieces>
   [[nodiscard]] std::unexpected<Error> failed(VkResult result, Pieces... what) const noexcept {
@@ -86,7 +88,9 @@ class Memory {
     device_->call().GetBufferMemoryRequirements(device_->handle(), buffer_, &needs);
     const auto type = choose_memory_type(device_->memory(), needs.memoryTypeBits, heap_);
     if (!type) return pass(type);
-    if (auto r = check_budget(needs.size, device_->memory().memoryTypes[*type].heapIndex); !r) return r;
+    const VkMemoryType& chosen = device_->memory().memoryTypes[*type];
+    is_seen_ = (chosen.propertyFlags & detail::kSeen) == detail::kSeen;
+    if (auto r = check_budget(needs.size, chosen.heapIndex); !r) return r;
     VkMemoryAllocateFlagsInfo flags{};
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
@@ -116,7 +120,7 @@ class Memory {
     const DeviceFunctions& call = device_->call();
     if (const VkResult r = call.BindBufferMemory(device_->handle(), buffer_, memory_, 0); r != VK_SUCCESS)
       return failed(r, "binding");
-    if (heap_ != Heap::device) {
+    if (is_seen_) {
       void* seen = nullptr;
       if (const VkResult r = call.MapMemory(device_->handle(), memory_, 0, VK_WHOLE_SIZE, 0, &seen); r != VK_SUCCESS)
         return failed(r, "mapping");
@@ -124,7 +128,7 @@ class Memory {
     }
     const VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, buffer_};
     address_ = call.GetBufferDeviceAddress(device_->handle(), &info);
-    return {};
+    return device_->addresses().add({address_, bytes_, seen_, buffer_});
   }
 
   const Device* device_ = nullptr;
@@ -134,6 +138,7 @@ class Memory {
   std::uint64_t address_ = 0;
   std::uint64_t bytes_ = 0;
   Heap heap_ = Heap::device;
+  bool is_seen_ = false;
 };
 
 }  // namespace zrt::inline ZRT_ABI::vulkan

@@ -11,7 +11,7 @@ namespace zrt::inline ZRT_ABI::vulkan {
 
 /// What memory is for.
 enum class Heap : std::uint8_t {
-  device,    ///< bulk that only the device touches
+  device,    ///< bulk: the device's own memory, which the host may see or not
   shared,    ///< what the host writes, or reads seldom; the device's own memory where the host sees much of it
   for_host,  ///< what the host reads after each step
 };
@@ -28,20 +28,27 @@ struct TypeWish {
   VkMemoryPropertyFlags required = 0;
   VkMemoryPropertyFlags preferred = 0;
 };
+/// Memory that the host reads and writes without further ado.
+inline constexpr VkMemoryPropertyFlags kSeen =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
 [[nodiscard]] constexpr TypeWish wish_of(Heap heap) noexcept {
-  constexpr VkMemoryPropertyFlags seen = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  if (heap == Heap::device) return {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
-  if (heap == Heap::shared) return {seen, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT};
-  return {seen, VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
+  if (heap == Heap::device) return {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, kSeen};
+  if (heap == Heap::shared) return {kSeen, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT};
+  return {kSeen, VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
 }
 
 /// Memory that a driver has for special uses.
 inline constexpr VkMemoryPropertyFlags kNeverWanted =
     VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
 
-[[nodiscard]] constexpr bool is_window(const VkMemoryType& type, const VkMemoryHeap& heap) noexcept {
+[[nodiscard]] constexpr bool is_window(const VkPhysicalDeviceMemoryProperties& memory,
+                                       const VkMemoryType& type) noexcept {
   constexpr VkMemoryPropertyFlags both = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-  return (type.propertyFlags & both) == both && heap.size <= kWindowBytes;
+  const VkDeviceSize size = memory.memoryHeaps[type.heapIndex].size;
+  bool is_largest = true;
+  for (std::uint32_t i = 0; i < memory.memoryHeapCount; ++i) is_largest &= memory.memoryHeaps[i].size <= size;
+  return (type.propertyFlags & both) == both && size <= kWindowBytes && !is_largest;
 }
 
 }  // namespace detail
@@ -63,7 +70,7 @@ inline constexpr VkMemoryPropertyFlags kNeverWanted =
   for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
     const VkMemoryType& type = memory.memoryTypes[i];
     if ((allowed >> i & 1u) == 0 || (type.propertyFlags & wish.required) != wish.required ||
-        (type.propertyFlags & detail::kNeverWanted) != 0 || detail::is_window(type, heap_of(i)))
+        (type.propertyFlags & detail::kNeverWanted) != 0 || detail::is_window(memory, type))
       continue;
     const bool better = best == VK_MAX_MEMORY_TYPES || (liked(i) && !liked(best)) ||
                         (liked(i) == liked(best) && heap_of(i).size > heap_of(best).size);

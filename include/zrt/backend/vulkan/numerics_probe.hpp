@@ -15,6 +15,9 @@
 
 namespace zrt::inline ZRT_ABI::vulkan {
 
+/// The kernel that computes them.
+inline constexpr std::string_view kProbeName = "numerics_probe";
+
 /// An expression that the probe's kernel computes, by its place among the results of a triple.
 enum class Probed : std::uint8_t { sum, product, unfused, fused, chain, quotient, root, half };
 inline constexpr std::size_t kProbed = 8;
@@ -124,11 +127,11 @@ class ProbeMemory {
 
 }  // namespace detail
 
-/// Runs the kernel numerics_probe under these choices and counts what differs from the host. Errors: those of the device.
+/// Runs the probe under these choices and counts what differs from the host. Errors: those of the device.
 [[nodiscard]] inline Result<Mismatches> probe(Device& device, Span<const std::uint32_t> spirv,
                                               const Numerics& numerics) noexcept {
   const auto constants = numerics.constants();
-  const auto kernel = Pipeline::make(device, "numerics_probe", spirv, constants);
+  const auto kernel = Pipeline::make(device, kProbeName, spirv, constants);
   if (!kernel) return pass(kernel);
   const auto memory = detail::ProbeMemory::make(device);
   if (!memory) return pass(memory);

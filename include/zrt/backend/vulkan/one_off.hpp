@@ -18,11 +18,7 @@ namespace zrt::inline ZRT_ABI::vulkan {
   commands->arguments(arguments);
   commands->dispatch(grid[0], grid[1], grid[2]);
   commands->show_to_host();
-  if (auto r = commands->end(); !r) return r;
-  const VkCommandBuffer handle = commands->handle();
-  const auto value = device.submit(Span<const VkCommandBuffer>(&handle, 1));
-  if (!value) return pass(value);
-  return device.wait(*value, timeout);
+  return commands->run(device, timeout);
 }
 
 }  // namespace zrt::inline ZRT_ABI::vulkan

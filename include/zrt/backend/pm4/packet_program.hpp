@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/pm4/step_program.hpp: a step recorded once as packets in the GPU's memory.
+// zrt/backend/pm4/packet_program.hpp: a step recorded once as packets in the GPU's memory.
 #pragma once
 
 #include <zrt/backend/pm4/backend_device.hpp>
@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// A recorded step. launch() patches what changes from step to step, hands the ring one group of packets, rings one
 /// doorbell and waits for one fence; it makes no system call and allocates nothing.
 template <PacketTransport Transport, TargetChoice Target>
-class StepProgram : public device::StepProgram<BackendDevice<Transport, Target>> {
+class PacketProgram : public device::StepProgram<BackendDevice<Transport, Target>> {
   using Base = device::StepProgram<BackendDevice<Transport, Target>>;
 
  public:
