@@ -3,6 +3,7 @@
 #include <support/kernel_checks/attention.hpp>
 #include <support/kernel_checks/ops.hpp>
 #include <support/kernel_checks/products.hpp>
+#include <support/kernel_checks/recurrent.hpp>
 #include <vulkan/kernel_machine.hpp>
 
 namespace zrt::test::vulkan_kernels_checks_test {
@@ -24,6 +25,13 @@ TEST_F(VulkanKernelChecks, RoundingOfActivations) { check_rounding(DeviceKernels
 TEST_F(VulkanKernelChecks, VectorProductsOfEachType) { check_matvec(DeviceKernels()); }
 TEST_F(VulkanKernelChecks, MatrixProductsOfEachType) { check_matmul(DeviceKernels()); }
 TEST_F(VulkanKernelChecks, ATokenIsTheSameAmongAnyOthers) { check_numbers_of_tokens(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, Routers) { check_routers(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, ExpertsOfEachType) { check_experts(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, SharedExpert) { check_shared_expert(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, Convolution) { check_convolution(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, Scan) { check_scan(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, DeltaNet) { check_delta_net(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, GatedNorm) { check_gated_norm(DeviceKernels()); }
 
 }  // namespace
 }  // namespace zrt::test::vulkan_kernels_checks_test
