@@ -14,7 +14,7 @@ real4 four_weights(uint64_t w, uint row, uint column, uint cols) {
 }
 #else
 real4 four_weights(uint64_t w, uint row, uint column, uint cols) {
-  const uvec2 bits = Word2(w + value_place(8, row, column, cols) * 2).value;
+  const uvec2 bits = unpackUint2x32(Long(w + value_place(8, row, column, cols) * 2).value);
 #if ELEMENT == 16
   return vec4(unpackHalf2x16(bits.x), unpackHalf2x16(bits.y));
 #else

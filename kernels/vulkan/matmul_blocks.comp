@@ -8,11 +8,11 @@
 // makes: matmul_q4_k TYPE_Q4_K
 // makes: matmul_q5_k TYPE_Q5_K
 // makes: matmul_q6_k TYPE_Q6_K
-// Grid: (ceil(rows / 64), ceil(tokens / 64)). A lane has a row and sixteen tokens at a time, of every other sixteen.
-// Canonical: the order `blocks`, so that a token gets the same bits as from the matrix-vector kernels. At most 61,000
-// columns, of K types 83,000.
+// Grid: (ceil(rows / 64), ceil(tokens / 64)). A lane has a row and sixteen tokens at a time, of every other sixteen; of K
+// types, which keep more in shared memory, eight. Canonical: the order `blocks`, so that a token gets the same bits as
+// from the matrix-vector kernels. At most 61,000 columns, of K types 93,000.
 #define LANES 128
-#define TOKENS 16
+#define TOKENS (STEPS == 1 ? 16 : 8)
 #include "several_tokens.glsl"
 #include "rows.glsl"
 

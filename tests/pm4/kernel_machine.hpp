@@ -109,4 +109,11 @@ class KernelMachine {
   std::uint32_t regions_ = 0;
 };
 
+/// The kernels of one target.
+struct Target {
+  const char* name;
+
+  [[nodiscard]] KernelMachine launch(const std::string& kernel) const { return {name, kernel}; }
+};
+
 }  // namespace zrt::test

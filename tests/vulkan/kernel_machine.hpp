@@ -130,4 +130,11 @@ class KernelMachine {
   std::size_t end_ = kFirst;
 };
 
+/// The kernels of a device for the checks of support/kernel_checks.
+struct DeviceKernels {
+  VulkanKernels kernels{};
+
+  [[nodiscard]] KernelMachine launch(const std::string& kernel) { return {kernels, kernel}; }
+};
+
 }  // namespace zrt::test
