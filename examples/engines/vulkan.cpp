@@ -4,3 +4,4 @@
 
 template class zrt::Engine<engines::VulkanBackend>;
 template class zrt::Engine<engines::VulkanBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;
+template class zrt::Engine<engines::VulkanBackend, zrt::AllFamilies, zrt::trace::RunObserver>;

@@ -28,3 +28,4 @@ using VulkanBackend = zrt::BasicVulkanBackend<VulkanLoader>;
 
 extern template class zrt::Engine<engines::VulkanBackend>;
 extern template class zrt::Engine<engines::VulkanBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;
+extern template class zrt::Engine<engines::VulkanBackend, zrt::AllFamilies, zrt::trace::RunObserver>;
