@@ -5,9 +5,9 @@
 //     build/release/bin/zrt_bench_pm4_interpreter kernels/gfx1201
 //
 // A loop of arithmetic alone, then the matrix-vector kernels of a folder, a matrix of 1024 x 2048 each.
-#include <zrt/backend/pm4/adapters/product_kernels.hpp>
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
-#include <zrt/backend/pm4/upload/types.hpp>
+#include <zrt/device/adapters/product_kernels.hpp>
+#include <zrt/device/upload/types.hpp>
 #include <zrt/emulator/run_dispatch.hpp>
 #include <zrt/quant/types.hpp>
 
@@ -23,6 +23,7 @@
 
 namespace {
 
+namespace device = zrt::device;
 namespace pm4 = zrt::pm4;
 using namespace zrt::emulator;
 
@@ -68,7 +69,7 @@ bool run_loop() {
   return found != 0;
 }
 
-bool run_kernel(const std::string& folder, const pm4::UploadFunctions& type) {
+bool run_kernel(const std::string& folder, const device::UploadFunctions& type) {
   constexpr std::uint32_t rows = 1024, cols = 2048;
   constexpr std::uint64_t code_at = 0x100000, arguments_at = 0x200000;
   const std::string name = "matvec_" + std::string(zrt::name(type.dtype));
@@ -99,7 +100,7 @@ bool run_kernel(const std::string& folder, const pm4::UploadFunctions& type) {
   };
   for (const auto& part : type.parts) add(part.bytes(rows, cols / zrt::info(type.dtype).block_elems).raw());
   const zrt::quant::Act act = zrt::quant::facts(type.dtype)->act;
-  const auto product = pm4::find_product(type.dtype, act);
+  const auto product = device::find_product({.dtype = type.dtype}, act);
   if (!product) return false;
   const bool plain = act == zrt::quant::Act::none;
   add(cols * (plain ? 4 : 1));
@@ -117,7 +118,7 @@ bool run_kernel(const std::string& folder, const pm4::UploadFunctions& type) {
   Dispatch d;
   d.isa = old ? Isa::gfx11 : Isa::gfx12;
   d.wave64 = kernel->header().subgroup_size == 64;
-  d.groups = {rows / pm4::kVectorRows, 1, 1};
+  d.groups = {rows / device::kVectorRows, 1, 1};
   d.threads = {kernel->header().workgroup_size_x, kernel->header().workgroup_size_y, kernel->header().workgroup_size_z};
   d.code = registers->code;
   d.rsrc1 = registers->rsrc1;
@@ -137,6 +138,6 @@ bool run_kernel(const std::string& folder, const pm4::UploadFunctions& type) {
 int main(int count, char** words) {
   bool ok = run_loop();
   if (count > 1)
-    for (const pm4::UploadFunctions& type : pm4::kUploads) ok = run_kernel(words[1], type) && ok;
+    for (const device::UploadFunctions& type : device::kUploads) ok = run_kernel(words[1], type) && ok;
   return ok ? 0 : 1;
 }

@@ -36,14 +36,14 @@ struct OpWork {
   std::uint64_t wave_instructions = 0;
 };
 
-std::string op_name(const zrt::pm4::RecordedLaunch& launch) {
+std::string op_name(const zrt::device::RecordedLaunch& launch) {
   const zrt::OpRow* row = op_table()[number(launch.opcode)];
   return std::string(row == nullptr ? "?" : row->name);
 }
 
 /// What the grids of `steps` decode steps did, by op; they ran in the order in which they were recorded.
 std::map<std::string, OpWork> work_by_op(const std::vector<engines::GridWork>& grids,
-                                         std::span<const zrt::pm4::RecordedLaunch> launches) {
+                                         std::span<const zrt::device::RecordedLaunch> launches) {
   std::map<std::string, OpWork> work;
   // A grid of no workgroups is not run.
   for (std::size_t i = 0; i < grids.size() && !launches.empty(); ++i) {
@@ -137,7 +137,7 @@ zrt::Result<Json> counted(CardEngine& engine, engines::ModelledCard& card, const
 Json recorded(const CardEngine& engine) {
   const auto launches = engine.executor().decode_plan().program().launches();
   std::map<std::string, std::uint64_t> by_op;
-  for (const zrt::pm4::RecordedLaunch& launch : launches) ++by_op[op_name(launch)];
+  for (const zrt::device::RecordedLaunch& launch : launches) ++by_op[op_name(launch)];
   Json out{{"launches_per_token", launches.size()},
            {"ops", Json::array()},
            {"not_counted", {"doorbells", "system calls", "bytes moved", "wave instructions"}},

@@ -27,6 +27,7 @@ namespace program {
 [[nodiscard]] int pm4_probe(const Pm4CardOptions& options);
 [[nodiscard]] int pm4_memtest(const Pm4CardOptions& options);
 [[nodiscard]] int pm4_selftest(const Pm4CardOptions& options);
+[[nodiscard]] int devices();
 [[nodiscard]] int trace(const TraceOptions& options);
 [[nodiscard]] int top(const TopOptions& options);
 [[nodiscard]] int record(const RecordOptions& options);

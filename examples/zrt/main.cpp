@@ -121,7 +121,8 @@ void add_threads(CLI::App& app, std::uint32_t& threads, const char* purpose) {
 CLI::Option* add_device(CLI::App& app, CardChoice& card) {
   return app.add_option(
       "--device", card.device,
-      "AMD card; emulated-gfx1201 (or another processor) is a modelled one. Default: the machine's own");
+      "Of vulkan: a number of zrt devices, a UUID, or software. Of pm4: emulated-gfx1201 (or another processor), a "
+      "modelled card. Default: the machine's best");
 }
 CLI::Option* add_tier(CLI::App& app, CardChoice& card) {
   return app.add_option("--tier", card.tier, "Interface to the card's queues. Default: the first that works")
@@ -130,15 +131,18 @@ CLI::Option* add_tier(CLI::App& app, CardChoice& card) {
 
 void add_model(CLI::App& app, ModelOptions& model) {
   add_path(app, model.path);
-  app.add_option("--backend", model.backend, "cpu, reference, or pm4 for an AMD card")
+  app.add_option("--backend", model.backend,
+                 "cpu, reference, vulkan for a GPU, pm4 for an AMD card by its queues, or auto for the first of them "
+                 "that works")
       ->check(CLI::IsMember(backends()))
       ->capture_default_str();
   const CLI::Option* const device = add_device(app, model.card);
   const CLI::Option* const tier = add_tier(app, model.card);
   app.parse_complete_callback([&model, device, tier] {
-    for (const CLI::Option* option : {device, tier})
-      if (option->count() != 0 && !has_devices(model.backend))
-        throw CLI::ValidationError(option->get_name(), "backend " + model.backend + " has no devices");
+    if (device->count() != 0 && !has_devices(model.backend))
+      throw CLI::ValidationError(device->get_name(), "backend " + model.backend + " has no devices");
+    if (tier->count() != 0 && !has_tiers(model.backend))
+      throw CLI::ValidationError(tier->get_name(), "backend " + model.backend + " has no tiers");
   });
   add_threads(app, model.threads, "Workers of a step");
 }
@@ -905,6 +909,8 @@ int run(int argc, char** argv) {
   add(*pm4, "memtest", "Create and release queues and memory in random order", &add_pm4_memtest, &pm4_memtest, status);
   add(*pm4, "selftest", "Run each packet and kernel once on a card and compare the results", &add_pm4_tier,
       &pm4_selftest, status);
+  const auto listed = app.add_subcommand("devices", "List what this machine can compute on, and why not on more");
+  listed->callback([&] { status = devices(); });
   add(app, "trace", "Run requests and write what ran when, for Perfetto", &add_trace, &trace, status);
   add(app, "top", "Run requests and show live where the time goes", &add_top, &top, status);
   add(app, "record", "Run requests and write down what the engine did, for zrt replay", &add_record, &record, status);

@@ -11,15 +11,38 @@ struct BackendRow {
   Opened (*open)(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
                  const Watchers& watchers);
   bool has_devices = false;
+  bool has_tiers = false;
 };
+
+Opened open_best(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
+                 const Watchers& watchers);
 
 constexpr BackendRow kBackendRows[] = {
     {"cpu",
      [](const auto& path, const auto& options, const auto&, const Watchers& w) { return open_cpu(path, options, w); }},
     {"reference", [](const auto& path, const auto& options, const auto&,
                      const Watchers& w) { return open_reference(path, options, w); }},
-    {"pm4", open_pm4, true},
+    {"vulkan", open_vulkan, true},
+    {"pm4", open_pm4, true, true},
+    {"auto", open_best},
 };
+
+/// A GPU by Vulkan, else an AMD card by its queues, else the processor; says which, and why no other.
+Opened open_best(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
+                 const Watchers& watchers) {
+  std::string why;
+  for (const std::string_view name : {"vulkan", "pm4"}) {
+    auto model = (name == "vulkan" ? open_vulkan : open_pm4)(path, options, card, watchers);
+    if (model) {
+      note("backend " + std::string(name) + ": " + std::string((*model)->isa()) + why);
+      return model;
+    }
+    why += "; not " + std::string(name) + ": " + std::string(model.error().text());
+  }
+  auto model = open_cpu(path, options, watchers);
+  if (model) note("backend cpu" + why);
+  return model;
+}
 
 }  // namespace
 
@@ -32,6 +55,12 @@ std::vector<std::string> backends() {
 bool has_devices(std::string_view name) {
   for (const BackendRow& backend : kBackendRows)
     if (backend.name == name) return backend.has_devices;
+  return false;
+}
+
+bool has_tiers(std::string_view name) {
+  for (const BackendRow& backend : kBackendRows)
+    if (backend.name == name) return backend.has_tiers;
   return false;
 }
 

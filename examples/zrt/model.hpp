@@ -23,9 +23,9 @@ namespace program {
 using TokenCallback = std::function<bool(zrt::RequestId, const zrt::Token&)>;
 using Choose = std::function<std::int32_t(std::uint32_t position, std::span<const float> logits)>;
 
-/// A card of backend pm4, and the way to its queues.
+/// A device of backend vulkan, or a card of backend pm4 and the way to its queues.
 struct CardChoice {
-  std::string device{};         ///< emulated-<target>, or empty for the machine's own card
+  std::string device{};         ///< empty: the machine's own; pm4: emulated-<target>; vulkan: see vulkan_choice()
   std::string kernel = "6.16";  ///< of a modelled card
   std::string tier{};           ///< one of tiers(), or empty for the first that works
   bool finds_races = false;     ///< a modelled card refuses workgroups of one grid that race
@@ -125,12 +125,16 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
                                     const Watchers& watchers);
 [[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
                               const Watchers& watchers);
+[[nodiscard]] Opened open_vulkan(const std::string& path, const zrt::EngineOptions& options, const CardChoice& device,
+                                 const Watchers& watchers);
 
 /// The backends of this program, by name.
 [[nodiscard]] std::vector<std::string> backends();
 
-/// Whether the backend of that name takes a --device and a --tier.
+/// Whether the backend of that name takes a --device.
 [[nodiscard]] bool has_devices(std::string_view name);
+/// Whether it takes a --tier, too.
+[[nodiscard]] bool has_tiers(std::string_view name);
 
 /// The ways to a card's queues, as the command line spells them.
 [[nodiscard]] std::vector<std::string> tiers();

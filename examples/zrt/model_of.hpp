@@ -34,6 +34,8 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
       return name(engine_.device().isa());
     else if constexpr (requires(const typename B::Device& device) { device.target(); })
       return engine_.device().target().name;
+    else if constexpr (requires(const typename B::Device& device) { device.facts(); })
+      return engine_.device().facts().name.view();
     else
       return "plain loops";
   }

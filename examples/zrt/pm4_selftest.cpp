@@ -49,14 +49,14 @@ template <class Target> class Selftest {
     pm4::KernelTable table(zrt::system_allocator());
     if (auto r = table.load<Target>(files, device_.target(), code->address(), code->span()); !r) return zrt::pass(r);
     Walk walk{this, &table, {}};
-    const auto visited = pm4::for_each_kernel_case(zrt::system_allocator(),
-                                                   {&walk, [](void* context, const pm4::KernelCase& c) noexcept {
-                                                      return static_cast<Walk*>(context)->visit(c);
-                                                    }});
+    const auto visited = zrt::device::for_each_kernel_case(
+        zrt::system_allocator(), {&walk, [](void* context, const zrt::device::KernelCase& c) noexcept {
+                                    return static_cast<Walk*>(context)->visit(c);
+                                  }});
     if (!visited) return zrt::pass(visited);
     for (const pm4::Kernel& kernel : table.kernels())
-      if (std::ranges::find(walk.tried, kernel.name.view()) == walk.tried.end())
-        return zrt::fail(zrt::Errc::unimplemented, "there is no case for kernel ", kernel.name.view());
+      if (std::ranges::find(walk.tried, kernel.signature.name.view()) == walk.tried.end())
+        return zrt::fail(zrt::Errc::unimplemented, "there is no case for kernel ", kernel.signature.name.view());
     return walk.tried.size();
   }
 
@@ -84,7 +84,7 @@ template <class Target> class Selftest {
     const pm4::KernelTable* table;
     std::vector<std::string> tried;
 
-    zrt::Result<void> visit(const pm4::KernelCase& c) {
+    zrt::Result<void> visit(const zrt::device::KernelCase& c) {
       const pm4::Kernel* const kernel = table->find(c.kernel_name());
       if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", c.kernel_name());
       tried.emplace_back(c.kernel_name());

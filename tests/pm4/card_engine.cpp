@@ -155,7 +155,7 @@ TEST(Pm4Constants, OfAHostReachTheCodeOfItsKernels) {
     }
     std::array<float, 4> a{1, 2, 3, 4}, b{10, 20, 30, 40}, out{}, expected{};
     for (std::size_t i = 0; i < 4; ++i) expected[i] = a[i] + b[i] * static_cast<float>(c.scale);
-    pm4::KernelCase launch("scaled_add");
+    device::KernelCase launch("scaled_add");
     launch.reads(Span<float>(a)).reads(Span<float>(b));
     launch.becomes(Span<float>(out), Span<float>(expected)).value(4u);
     auto& queue = device.transport();

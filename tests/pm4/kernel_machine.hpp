@@ -9,7 +9,7 @@
 #include <cstring>
 #include <pm4/isa_interpreter.hpp>
 #include <pm4/stream_cases.hpp>
-#include <random>
+#include <support/kernel_values.hpp>
 
 namespace zrt::test {
 
@@ -109,22 +109,11 @@ class KernelMachine {
   std::uint32_t regions_ = 0;
 };
 
-/// Values between -scale and scale.
-inline std::vector<float> reals(std::mt19937& random, std::size_t count, float scale = 1.0f) {
-  std::vector<float> values(count);
-  std::uniform_real_distribution<float> draw(-scale, scale);
-  for (float& v : values) v = draw(random);
-  return values;
-}
+/// The kernels of one target.
+struct Target {
+  const char* name;
 
-/// Demands the same bits, NaNs apart.
-inline void expect_same(const std::vector<float>& got, const std::vector<float>& want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i] != got[i] && want[i] != want[i]) continue;
-    ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(want[i]))
-        << "element " << i << " is " << got[i] << ", expected " << want[i];
-  }
-}
+  [[nodiscard]] KernelMachine launch(const std::string& kernel) const { return {name, kernel}; }
+};
 
 }  // namespace zrt::test

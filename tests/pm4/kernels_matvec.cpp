@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/kernels_matvec.cpp: the matrix-vector kernels of kernels/: the references' bits, each weight byte read once.
-#include <zrt/backend/pm4/adapters/product_kernels.hpp>
-
 #include <algorithm>
 #include <limits>
-#include <pm4/kernel_matrix.hpp>
+#include <pm4/kernel_machine.hpp>
+#include <support/kernel_checks/products.hpp>
 
 namespace zrt::test::kernels_matvec_test {
 namespace {
 
+using namespace kernel_checks;
+
 class MatvecKernels : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Targets, MatvecKernels, testing::Values("gfx1201", "gfx1100", "gfx1151"),
                          [](const auto& target) { return std::string(target.param); });
-
-const pm4::ProductKernels& product(DType dtype) {
-  return **pm4::find_product({.dtype = dtype}, quant::facts(dtype)->act);
-}
-
-KernelMachine::Counters run(const char* target, const KernelMatrix& w, const std::vector<float>& x,
-                            const std::vector<float>& bias, std::vector<float>& y) {
-  const pm4::ProductKernels& kernels = product(w.dtype);
-  const auto tokens = static_cast<std::uint32_t>(x.size() / w.cols);
-  return run_product(
-      target, "matvec", w, x, bias, y, {tokens},
-      {(w.rows + pm4::kVectorRows - 1) / pm4::kVectorRows, (tokens + kernels.tokens - 1) / kernels.tokens});
-}
 
 /// What a launch read of the weights, in bytes of the file.
 double times_read(const KernelMatrix& w, const KernelMachine::Counters& c) {
@@ -34,61 +22,9 @@ double times_read(const KernelMatrix& w, const KernelMachine::Counters& c) {
   return read / static_cast<double>(w.file.size());
 }
 
-TEST_P(MatvecKernels, ActivationsAreRoundedAsTheReferenceRounds) {
-  std::mt19937 random(1);
-  for (const bool wide : {false, true})
-    for (const std::uint32_t groups : {1u, 8u, 19u}) {
-      const quant::Act act = wide ? quant::Act::q8_256 : quant::Act::q8_32;
-      const std::uint32_t size = quant::group_elems(act);
-      std::vector<float> x = reals(random, std::size_t{groups} * size, 3.0f);
-      const float specials[] = {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity(), 0.0f,
-                                1e-38f};
-      if (groups > 8)
-        for (std::size_t g = 0; g < 4; ++g) {
-          if (g >= 2) std::fill_n(&x[(g + 3) * size], size, 0.0f);
-          x[(g + 3) * size + 7 * g] = specials[g];
-        }
-      const Rounded want(x, act);
-      std::vector<std::int8_t> q(x.size(), 99);
-      std::vector<float> d(groups, -1.0f);
-      KernelMachine m(GetParam(), wide ? "round_activation_q8_256" : "round_activation_q8_32");
-      m.input(x);
-      m.output(q);
-      m.output(d);
-      if (!wide) m.push(groups);
-      m.run(wide ? groups : (groups + 7) / 8);
-      EXPECT_EQ(q, want.q);
-      expect_same(d, want.d);
-    }
-}
+TEST_P(MatvecKernels, ActivationsAreRoundedAsTheReferenceRounds) { check_rounding(Target{GetParam()}); }
 
-TEST_P(MatvecKernels, EachTypeHasTheReferencesBits) {
-  std::mt19937 random(2);
-  struct Case {
-    std::uint32_t rows, blocks, tokens;
-  };
-  // Rows of a whole workgroup, of a part of one, and of both; the blocks of a step, of its parts, and more than those
-  // whose scales fit local memory; tokens of a whole workgroup, of a part of one, and of both.
-  const std::vector<Case> of_256 = {{1, 1, 1}, {32, 3, 8}, {51, 2, 3}, {9, 65, 1}, {32, 1, 9}};
-  const std::vector<Case> of_32 = {{1, 1, 1},   {32, 3, 8},   {51, 17, 3}, {16, 64, 9},
-                                   {35, 65, 2}, {16, 131, 1}, {9, 130, 1}, {32, 30, 1}};
-  const std::vector<Case> of_1 = {{1, 8, 1}, {32, 40, 4}, {51, 256, 3}, {32, 72, 1}, {43, 520, 5}, {32, 24, 2}};
-  for (const pm4::UploadFunctions& type : pm4::kUploads) {
-    const std::uint32_t elems = info(type.dtype).block_elems;
-    for (const Case& c : elems == 256 ? of_256 : elems == 32 ? of_32 : of_1) {
-      SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << c.rows << " x " << c.blocks << ", " << c.tokens);
-      KernelMatrix w(random, type.dtype, c.rows, c.blocks * elems);
-      // An infinity stays in its row; MXFP4 has none.
-      if (c.rows == 32 && elems != 1 && type.dtype != DType::mxfp4)
-        w.set_scale(3 * w.blocks, std::numeric_limits<float>::infinity());
-      const std::vector<float> x = reals(random, std::size_t{c.tokens} * w.cols, 5.0f),
-                               bias = c.rows > 32 ? reals(random, c.rows) : std::vector<float>();
-      std::vector<float> got(std::size_t{c.tokens} * c.rows);
-      run(GetParam(), w, x, bias, got);
-      expect_same(got, product_of(w, x, bias));
-    }
-  }
-}
+TEST_P(MatvecKernels, EachTypeHasTheReferencesBits) { check_matvec(Target{GetParam()}); }
 
 /// What decides the speed on a card holds of each launch: bytes read, how they lie, and instructions issued.
 TEST_P(MatvecKernels, EachWeightByteIsReadOnce) {
@@ -99,13 +35,13 @@ TEST_P(MatvecKernels, EachWeightByteIsReadOnce) {
   // The matrices of bard and its vocabulary, and those of wider models.
   const Case cases[] = {{128, 256}, {256, 256}, {768, 256}, {2048, 256}, {256, 768},
                         {64, 576},  {64, 1024}, {64, 2048}, {64, 4096}};
-  for (const pm4::UploadFunctions& type : pm4::kUploads)
+  for (const device::UploadFunctions& type : device::kUploads)
     for (const Case& c : cases) {
       if (c.cols % info(type.dtype).block_elems != 0) continue;
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << c.rows << " x " << c.cols);
       const KernelMatrix w(random, type.dtype, c.rows, c.cols);
       std::vector<float> y(c.rows);
-      const KernelMachine::Counters counters = run(GetParam(), w, reals(random, c.cols), {}, y);
+      const KernelMachine::Counters counters = run_matvec(Target{GetParam()}, w, reals(random, c.cols), {}, y);
       for (std::size_t part = 0; part < w.parts.size(); ++part)
         EXPECT_GE(counters.regions[part + 1].contiguous_bytes(), 64) << type.parts[part].name;
       EXPECT_LE(times_read(w, counters), 1.03);
@@ -138,41 +74,42 @@ TEST_P(MatvecKernels, FewRowsKeepTheBoundToo) {
       {DType::q5_k, 2048, {20, 40, 65}},     {DType::q6_k, 256, {24, 47, 70, 97}},
       {DType::q6_k, 768, {21, 42, 65}},      {DType::q6_k, 2048, {20, 40, 65}},
   };
-  EXPECT_EQ(std::size(cases), 3 * pm4::kUploads.size() - 1) << "MXFP4 is above the bound with 256 columns";
+  EXPECT_EQ(std::size(cases), 3 * device::kUploads.size() - 1) << "MXFP4 is above the bound with 256 columns";
   for (const Case& c : cases)
     for (const std::uint32_t rows : c.rows) {
       SCOPED_TRACE(testing::Message() << name(c.dtype) << " " << rows << " x " << c.cols);
       const KernelMatrix w(random, c.dtype, rows, c.cols);
       std::vector<float> y(rows);
-      const KernelMachine::Counters counters = run(GetParam(), w, reals(random, c.cols), {}, y);
+      const KernelMachine::Counters counters = run_matvec(Target{GetParam()}, w, reals(random, c.cols), {}, y);
       EXPECT_LE(static_cast<double>(counters.wave_instructions) / (rows * c.cols), 0.08);
     }
 }
 
 TEST_P(MatvecKernels, ALastWorkgroupReadsNoMoreThanItsRows) {
   std::mt19937 random(7);
-  for (const pm4::UploadFunctions& type : pm4::kUploads)
+  for (const device::UploadFunctions& type : device::kUploads)
     for (const std::uint32_t rows : {1u, 11u, 44u}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << ", " << rows);
       const KernelMatrix w(random, type.dtype, rows, 768);
       std::vector<float> y(rows);
-      EXPECT_EQ(times_read(w, run(GetParam(), w, reals(random, w.cols), {}, y)), 1);
+      EXPECT_EQ(times_read(w, run_matvec(Target{GetParam()}, w, reals(random, w.cols), {}, y)), 1);
     }
 }
 
 TEST_P(MatvecKernels, OneReadOfTheWeightsServesSeveralTokens) {
   std::mt19937 random(6);
-  for (const pm4::UploadFunctions& type : pm4::kUploads)
+  for (const device::UploadFunctions& type : device::kUploads)
     for (const std::uint32_t tokens : {1u, 2u, 4u, 8u, 16u}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << ", " << tokens);
       const KernelMatrix w(random, type.dtype, 64, 256);
       const std::vector<float> x = reals(random, std::size_t{tokens} * w.cols, 5.0f);
       std::vector<float> y(std::size_t{tokens} * w.rows);
       const std::uint32_t together = product(type.dtype).tokens;
-      EXPECT_LE(times_read(w, run(GetParam(), w, x, {}, y)), 1.03 * ((tokens + together - 1) / together));
+      EXPECT_LE(times_read(w, run_matvec(Target{GetParam()}, w, x, {}, y)),
+                1.03 * ((tokens + together - 1) / together));
       // The last one alone has the bits that it has among the others.
       std::vector<float> alone(w.rows);
-      run(GetParam(), w, {x.end() - w.cols, x.end()}, {}, alone);
+      run_matvec(Target{GetParam()}, w, {x.end() - w.cols, x.end()}, {}, alone);
       expect_same(alone, {y.end() - w.rows, y.end()});
     }
 }

@@ -3,7 +3,7 @@
 // them.
 // test-set: smoke
 #include <zrt/backend/pm4/linux_os.hpp>
-#include <zrt/backend/pm4/pool.hpp>
+#include <zrt/device/pool.hpp>
 
 #include <gtest/gtest.h>
 
@@ -23,26 +23,28 @@ TEST(KfdPool, HandsItsMemoryOutOnce) {
   {
     const auto device = KfdDevice::open(os);
     ASSERT_TRUE(device);
-    auto pool = MemoryPool<KfdMemory>::make(*device, Heap::bar, 8000, GpuAccess::read_write);
-    ASSERT_TRUE(pool);
-    const std::uint64_t calls = os.calls(), base = pool->memory().address();
-    const auto first = pool->take(3, 1), second = pool->take(100, 256), third = pool->take(8192 - 356, 4);
+    auto memory = KfdMemory::allocate(*device, Heap::bar, 8000, GpuAccess::read_write);
+    ASSERT_TRUE(memory);
+    zrt::device::MemoryPool pool(std::move(*memory));
+    const std::uint64_t calls = os.calls(), base = pool.memory().address();
+    const auto first = pool.take(3, 1), second = pool.take(100, 256), third = pool.take(8192 - 356, 4);
     ASSERT_TRUE(first && second && third);
     EXPECT_EQ(first->address, base);
     EXPECT_EQ(second->address, base + 256);
     EXPECT_EQ(third->address, base + 356);
-    EXPECT_EQ(second->bytes.data(), pool->memory().span().data() + 256);
+    EXPECT_EQ(second->bytes.data(), pool.memory().span().data() + 256);
     EXPECT_EQ(second->bytes.size(), 100u);
-    EXPECT_EQ(pool->left(), 0u);
-    EXPECT_EQ(pool->take(1, 1).error().code(), Errc::capacity_exceeded);
-    EXPECT_EQ(pool->take(~std::uint64_t{0}, 1).error().code(), Errc::capacity_exceeded);
-    EXPECT_TRUE(pool->take(0, 4096));
-    EXPECT_EQ(pool->take(0, 0).error().code(), Errc::invalid_argument);
-    EXPECT_EQ(pool->take(0, 8192).error().code(), Errc::invalid_argument);
+    EXPECT_EQ(pool.left(), 0u);
+    EXPECT_EQ(pool.take(1, 1).error().code(), Errc::capacity_exceeded);
+    EXPECT_EQ(pool.take(~std::uint64_t{0}, 1).error().code(), Errc::capacity_exceeded);
+    EXPECT_TRUE(pool.take(0, 4096));
+    EXPECT_EQ(pool.take(0, 0).error().code(), Errc::invalid_argument);
+    EXPECT_EQ(pool.take(0, 8192).error().code(), Errc::invalid_argument);
     EXPECT_EQ(os.calls(), calls);
-    auto unseen = MemoryPool<KfdMemory>::make(*device, Heap::device_local, 1, GpuAccess::read);
-    ASSERT_TRUE(unseen);
-    EXPECT_TRUE(unseen->take(4096, 4096)->bytes.empty());
+    auto hidden = KfdMemory::allocate(*device, Heap::device_local, 1, GpuAccess::read);
+    ASSERT_TRUE(hidden);
+    zrt::device::MemoryPool unseen(std::move(*hidden));
+    EXPECT_TRUE(unseen.take(4096, 4096)->bytes.empty());
   }
   EXPECT_TRUE(os.live().none());
 }

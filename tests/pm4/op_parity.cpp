@@ -36,7 +36,7 @@ template <class O> bool is_taken_by_rows(std::size_t weight) {
 template <class O> bool is_computed_on_cards(const Case& c) {
   for (std::size_t i = 0; i < c.w.size(); ++i) {
     if (!c.w[i].present) continue;
-    const pm4::UploadFunctions* const type = pm4::upload_of(c.w[i].dtype, c.w[i].shape.rank == 1);
+    const device::UploadFunctions* const type = device::upload_of(c.w[i].dtype, c.w[i].shape.rank == 1);
     if (type == nullptr) return false;
     if (is_taken_by_rows<O>(i) && c.w[i].shape.last().extent % type->columns() != 0) return false;
   }
@@ -63,7 +63,7 @@ template <class O> class Pm4Op : public testing::Test {};
 struct OpName {
   template <class O> static std::string GetName(int) { return std::string(O::name); }
 };
-using Claimed = mp::mp_rename<pm4::Claims, testing::Types>;
+using Claimed = mp::mp_rename<device::Claims, testing::Types>;
 TYPED_TEST_SUITE(Pm4Op, Claimed, OpName);
 
 TYPED_TEST(Pm4Op, GivesTheReferencesBitsOnEachProcessor) {

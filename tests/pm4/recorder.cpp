@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/recorder.cpp: what adapters record: barriers where they belong, counts of the step, and what is refused.
 #include <zrt/backend/pm4/decode.hpp>
-#include <zrt/backend/pm4/recorder.hpp>
-#include <zrt/backend/pm4/step_memory.hpp>
 #include <zrt/backend/pm4/step_packets.hpp>
+#include <zrt/device/recorder.hpp>
+#include <zrt/device/step_layout.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,7 @@ namespace zrt::test::recorder_test {
 namespace {
 
 using namespace pm4;
+using namespace device;
 
 std::vector<std::byte> kernel_bytes(const std::string& name) {
   std::ifstream file(std::string(ZRT_SOURCE_DIR) + "/kernels/gfx1201/" + name + ".zrt", std::ios::binary);
@@ -34,6 +35,7 @@ struct Recording {
     code.resize(*bytes);
     const auto loaded = kernels.load<Gfx1201>(files, kTargetFacts<Gfx1201>, 0x10000, code);
     EXPECT_TRUE(loaded) << loaded.error().text();
+    recorder = Recorder(record, kernels.signatures());
     exec::StepBounds bounds{.tokens = 4, .slots = 2, .pages_per_slot = 3, .groups = 1};
     bounds.extents.value[1] = 4;
     EXPECT_TRUE(recorder.reserve(bounds));
@@ -58,7 +60,7 @@ struct Recording {
   std::vector<std::byte> code;
   KernelTable kernels;
   StepRecord record;
-  Recorder recorder{record, kernels};
+  Recorder recorder{record, {}};
 };
 
 /// tokens times 32.
@@ -129,12 +131,12 @@ TEST(Pm4Recorder, PagesOfTheLastTokenOfEachSlotAreWritten) {
 
 /// The words in front of a queue's error, and that the longest of both are whole.
 TEST(Pm4Recorder, AStepSaysAtWhichLaunchItStands) {
-  const Kernel norm{.name = "rms_norm"}, round{.name = "round_activation_q8_256"};
+  const KernelSignature norm{.name = "rms_norm"}, round{.name = "round_activation_q8_256"};
   std::vector<RecordedLaunch> launches{
-      {.kernel = &norm, .instruction = 4, .opcode = ops::RmsNorm::opcode},
-      {.kernel = &round, .instruction = 5, .opcode = ops::Linear::opcode, .barrier = true},
-      {.kernel = &round, .instruction = 6, .opcode = ops::Linear::opcode},
-      {.kernel = &norm, .instruction = 7, .opcode = ops::RmsNorm::opcode, .barrier = true}};
+      {.signature = &norm, .instruction = 4, .opcode = ops::RmsNorm::opcode},
+      {.signature = &round, .instruction = 5, .opcode = ops::Linear::opcode, .barrier = true},
+      {.signature = &round, .instruction = 6, .opcode = ops::Linear::opcode},
+      {.signature = &norm, .instruction = 7, .opcode = ops::RmsNorm::opcode, .barrier = true}};
   const auto said = [&](std::uint32_t position, std::uint32_t instruction) {
     const Error error = at_launch(Error::of(Errc::limit_exceeded, "why"), launches, position).error();
     EXPECT_EQ(error.code(), Errc::limit_exceeded);
@@ -147,7 +149,7 @@ TEST(Pm4Recorder, AStepSaysAtWhichLaunchItStands) {
   EXPECT_EQ(said(position_before(3), 7), "launch 4 of 4, rms_norm: why");
   EXPECT_EQ(said(position_before(4), Error::kNoIndex), "every launch has ended: why");
   EXPECT_EQ(said(77, Error::kNoIndex), "the step has not begun: why") << "nothing that a step writes";
-  launches.assign(1114, {.kernel = &round, .opcode = ops::RmsNormFusedMlpGateUp::opcode});
+  launches.assign(1114, {.signature = &round, .opcode = ops::RmsNormFusedMlpGateUp::opcode});
   const Error hung =
       Error::of(Errc::limit_exceeded,
                 "queue 1: no fence 1234567890 in 600000 ms, written 1234567890, read "
@@ -157,12 +159,13 @@ TEST(Pm4Recorder, AStepSaysAtWhichLaunchItStands) {
 }
 
 TEST(Pm4Recorder, AStepWaitsBetweenItsLaunchesAndForTheLastBeforeItSaysSo) {
-  const Kernel norm{.name = "rms_norm"};
+  const std::array<Kernel, 1> kernels{};
   const std::vector<RecordedLaunch> launches{
-      {.kernel = &norm}, {.kernel = &norm, .barrier = true}, {.kernel = &norm}, {.kernel = &norm, .barrier = true}};
+      {.kernel = 0}, {.kernel = 0, .barrier = true}, {.kernel = 0}, {.kernel = 0, .barrier = true}};
   std::vector<std::uint32_t> words((launches.size() + 1) * kLaunchDwords);
   PacketWriter<Gfx1201> writer(words);
-  const StepPieces pieces = write_step(writer, launches, {.arguments = 0x10000, .grids = 0x20000, .progress = 0x30000});
+  const StepPieces pieces =
+      write_step(writer, launches, kernels, {.arguments = 0x10000, .grids = 0x20000, .progress = 0x30000});
   ASSERT_TRUE(writer.finish());
   EXPECT_EQ(pieces.count, 1u) << "few launches are one piece";
   EXPECT_EQ(pieces.ends[0], writer.size());
@@ -186,11 +189,11 @@ TEST(Pm4Recorder, AStepWaitsBetweenItsLaunchesAndForTheLastBeforeItSaysSo) {
 
 /// The clock at the begin of the step and behind each launch; RELEASE_MEM writes it, and no cache is emptied for it.
 TEST(Pm4Recorder, ATimedStepWritesTheClockBehindEachLaunch) {
-  const Kernel norm{.name = "rms_norm"};
-  const std::vector<RecordedLaunch> launches{{.kernel = &norm}, {.kernel = &norm}, {.kernel = &norm, .barrier = true}};
+  const std::array<Kernel, 1> kernels{};
+  const std::vector<RecordedLaunch> launches{{.kernel = 0}, {.kernel = 0}, {.kernel = 0, .barrier = true}};
   std::vector<std::uint32_t> words((launches.size() + 1) * kLaunchDwords);
   PacketWriter<Gfx1100> writer(words);
-  (void)write_step(writer, launches, {.progress = 0x30000, .times = 0x40000});
+  (void)write_step(writer, launches, kernels, {.progress = 0x30000, .times = 0x40000});
   ASSERT_TRUE(writer.finish());
   words.resize(writer.size());
   std::vector<std::uint64_t> clocks;
@@ -215,13 +218,13 @@ TEST(Pm4Recorder, ATimedStepWritesTheClockBehindEachLaunch) {
 
 /// Pieces are one after the other all packets, and each but the first begins with the barrier of a launch.
 TEST(Pm4Recorder, AStepIsCutWhereALaunchWaits) {
-  const Kernel norm{.name = "rms_norm"};
+  const std::array<Kernel, 1> kernels{};
   for (const std::size_t count : {15u, 40u, 400u}) {
-    std::vector<RecordedLaunch> launches(count, {.kernel = &norm, .barrier = true});
+    std::vector<RecordedLaunch> launches(count, {.kernel = 0, .barrier = true});
     for (std::size_t i = 0; i < count; i += 3) launches[i].barrier = false;
     std::vector<std::uint32_t> words((launches.size() + 1) * kLaunchDwords);
     PacketWriter<Gfx1201> writer(words);
-    const StepPieces pieces = write_step(writer, launches, {.progress = 0x30000});
+    const StepPieces pieces = write_step(writer, launches, kernels, {.progress = 0x30000});
     ASSERT_TRUE(writer.finish());
     EXPECT_EQ(pieces.count, count < 16 ? 1u : count < 128 ? count / 8 : 16u);
     EXPECT_EQ(pieces.ends[pieces.count - 1], writer.size());

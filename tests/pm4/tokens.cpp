@@ -17,7 +17,9 @@
 // One transport and one processor, named when a program is compiled.
 using StaticBackend = zrt::BasicPm4Backend<zrt::pm4::kfd::Transport<zrt::emulator::EmulatedOs>, zrt::pm4::Gfx1100>;
 static_assert(zrt::CheckBackend<StaticBackend, zrt::ops::Catalog>::kOk);
-template class zrt::pm4::StepProgram<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>;
+template class zrt::pm4::PacketProgram<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>;
+template class zrt::device::StepProgram<
+    zrt::pm4::BackendDevice<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>>;
 
 namespace zrt::test::tokens_test {
 namespace {
@@ -255,7 +257,7 @@ TEST(Pm4Backend, WeightsOfATypeLieTogether) {
   ASSERT_TRUE(a && b);
   EXPECT_EQ(on.card.model().live().buffers, before + 1) << "one allocation for both";
   EXPECT_EQ(b->parts[0] - a->parts[0], 256u);
-  EXPECT_EQ(*reinterpret_cast<const float*>(pm4::host_pointer(b->parts[0])), 1.5f);
+  EXPECT_EQ(*reinterpret_cast<const float*>(device.host_view(b->parts[0])), 1.5f);
   for (const DType dtype : {DType::q5_0, DType::q4_1}) {
     const auto wrong = device.expect({"wrong", dtype, Shape{1, 32}, {}});
     ASSERT_FALSE(wrong);

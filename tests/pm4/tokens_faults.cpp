@@ -320,14 +320,14 @@ TEST_P(EngineFaults, AKernelThatDoesNotEndIsNamedWithItsInstruction) {
     ASSERT_TRUE(engine) << engine.error().text();
     const auto launches = engine->executor().decode_plan().program().launches();
     std::size_t at = 0;
-    while (at < launches.size() && launches[at].kernel->name.view() != name) ++at;
+    while (at < launches.size() && launches[at].signature->name.view() != name) ++at;
     ASSERT_LT(at, launches.size()) << name;
     ASSERT_TRUE(engine->submit(greedy(kPrompt, 9)));
     const auto ignore = [](RequestId, const Token&) { return true; };
     ASSERT_TRUE(engine->step(ignore)) << "the prompt";
+    const std::uint64_t code = engine->device().kernels().find(name)->program.code;
     // No instruction of any.
-    write_little(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(launches[at].kernel->program.code)),
-                 std::uint32_t{0xd7ff0000});
+    write_little(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(code)), std::uint32_t{0xd7ff0000});
     const auto hung = engine->step(ignore);
     ASSERT_FALSE(hung);
     const std::string text(hung.error().text());
@@ -395,7 +395,8 @@ TEST_P(EngineFaults, TheGpuMayNotWriteWhatItOnlyReads) {
         reinterpret_cast<std::uintptr_t>(engine.executor().decode_plan().program().packets().data()));
   };
   const auto kernels = [](Engine<zrt::emulator::Pm4Backend>& engine) {
-    return engine.executor().decode_plan().program().launches()[0].kernel->program.code;
+    const auto first = engine.executor().decode_plan().program().launches()[0];
+    return engine.device().kernels().kernels()[first.kernel].program.code;
   };
   const auto weights = [](Engine<zrt::emulator::Pm4Backend>& engine) {
     const std::vector<float> data(32);

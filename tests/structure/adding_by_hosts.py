@@ -17,7 +17,7 @@ import source
 # Page: how many headers it may take, and what they call their own.
 PAGES = {"docs/adding-a-family.md": (2, ("Olmo", "MiniCpm", "HouseWords")),
          "docs/adding-a-weight-type.md": (1, ("Layout<DType::q8_1>",)),
-         "docs/adding-a-backend.md": (1, ("toy::",))}
+         "docs/adding-a-backend.md": (2, ("toy::", "toy_gpu::"))}
 HEADER = re.compile(r"\]\(\.\./((?:examples|tests/support)/[\w/]+\.hpp)\)")
 
 

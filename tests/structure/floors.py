@@ -13,15 +13,17 @@ import source
 FLOORS = [{"core"}, {"quant"}, {"ops"}, {"ir"}, {"plan"}, {"exec"}, {"model", "text"}, {"serve"},
           {"engine"}]
 FLOOR = {folder: number for number, folders in enumerate(FLOORS) for folder in folders}
-BACKEND_MAY = {"core", "quant", "ops", "plan", "exec"}
+BACKEND_MAY = {"core", "quant", "ops", "plan", "exec", "device"}
+# What recorded devices share; only backends and their models include it.
+DEVICE_MAY = {"core", "quant", "ops", "plan", "exec", "device"}
 TRACE_MAY = {"core", "quant", "ops", "ir", "plan", "exec", "trace"}
 MAY_TRACE = {"serve", "engine"}
 # The device model speaks the packets, registers and system calls of the pm4 backend, and nothing includes the model.
-EMULATOR_MAY = {"core", "emulator"}
+EMULATOR_MAY = {"core", "device", "emulator"}
 EMULATED = "pm4"
 # Headers of compiled engines stand in for a host's source.
 COMPILED = "compiled"
-SIDES = {"backend", "trace", "emulator", COMPILED}
+SIDES = {"backend", "device", "trace", "emulator", COMPILED}
 
 
 def place(path):
@@ -43,7 +45,7 @@ def fault(includer, included):
     if to_folder and to_folder not in FLOOR and to_folder not in SIDES:
         return f"there is no folder {to_folder} in the floor table"
     if folder == "":
-        if to_folder in ("backend", "emulator", COMPILED):
+        if to_folder in ("backend", "device", "emulator", COMPILED):
             return f"an umbrella header includes no {to_folder}"
         return None
     if folder == COMPILED:
@@ -60,12 +62,16 @@ def fault(includer, included):
         if to_folder == "backend":
             return None if backend == to_backend else f"backend {backend} includes backend {to_backend}"
         return None if to_folder in BACKEND_MAY else f"a backend includes {to_folder}/"
+    if folder == "device":
+        return None if to_folder in DEVICE_MAY else f"device/ includes {to_folder}/"
     if folder == "trace":
         return None if to_folder in TRACE_MAY else f"trace/ includes {to_folder}/"
     if folder not in FLOOR:
         return f"there is no folder {folder} in the floor table"
     if to_folder == "backend":
         return f"{folder}/ includes a backend"
+    if to_folder == "device":
+        return f"{folder}/ includes device/, which only backends include"
     if to_folder == "trace":
         return None if folder in MAY_TRACE else f"{folder}/ includes trace/"
     if folder == to_folder or FLOOR[to_folder] < FLOOR[folder]:
@@ -106,8 +112,9 @@ def self_test():
         "engine/engine.hpp": ["model/a.hpp", "trace/a.hpp"], "trace/a.hpp": ["exec/a.hpp"],
         "backend/cpu.hpp": ["backend/cpu/a.hpp", "exec/a.hpp"],
         "backend/cpu/a.hpp": ["backend/cpu.hpp", "core/a.hpp"],
-        "backend/pm4.hpp": ["backend/pm4/a.hpp"], "backend/pm4/a.hpp": ["core/a.hpp"],
-        "emulator/a.hpp": ["backend/pm4.hpp", "backend/pm4/a.hpp", "emulator/b.hpp"], "emulator/b.hpp": ["core/a.hpp"],
+        "backend/pm4.hpp": ["backend/pm4/a.hpp", "device/a.hpp"], "backend/pm4/a.hpp": ["core/a.hpp", "device/b/a.hpp"],
+        "device/a.hpp": ["device/b/a.hpp", "exec/a.hpp"], "device/b/a.hpp": ["core/a.hpp"],
+        "emulator/a.hpp": ["backend/pm4.hpp", "backend/pm4/a.hpp", "emulator/b.hpp", "device/a.hpp"], "emulator/b.hpp": ["core/a.hpp"],
         "compiled/a.hpp": ["zrt.hpp", "backend/cpu.hpp", "engine/engine.hpp"],
     }
     bad = [
@@ -119,7 +126,9 @@ def self_test():
         ("trace/x.hpp", "engine/engine.hpp"), ("core/x.hpp", "core/missing.hpp"),
         ("backend/pm4/x.hpp", "emulator/a.hpp"), ("emulator/x.hpp", "backend/cpu/a.hpp"),
         ("emulator/x.hpp", "exec/a.hpp"), ("engine/x.hpp", "emulator/a.hpp"), ("zrt_all.hpp", "emulator/a.hpp"),
-        ("attic/x.hpp", "core/a.hpp"), ("engine/x.hpp", "compiled/a.hpp"), ("zrt_all.hpp", "compiled/a.hpp"),
+        ("device/x.hpp", "backend/pm4/a.hpp"), ("device/x.hpp", "model/a.hpp"), ("device/x.hpp", "ir/a.hpp"),
+        ("exec/x.hpp", "device/a.hpp"), ("engine/x.hpp", "device/a.hpp"), ("trace/x.hpp", "device/a.hpp"),
+        ("zrt_all.hpp", "device/a.hpp"), ("attic/x.hpp", "core/a.hpp"), ("engine/x.hpp", "compiled/a.hpp"), ("zrt_all.hpp", "compiled/a.hpp"),
     ]
     failures = []
 

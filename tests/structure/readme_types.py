@@ -12,7 +12,7 @@ import sys
 import source
 
 OWN = source.INCLUDE / "zrt/quant/types.hpp"
-ON_PM4 = source.INCLUDE / "zrt/backend/pm4/upload/types.hpp"
+ON_PM4 = source.INCLUDE / "zrt/device/upload/types.hpp"
 
 
 def listed(text, pattern):

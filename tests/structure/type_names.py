@@ -20,12 +20,12 @@ import source
 # (why one idea has several types, the namespaces that have one each, the names)
 MEANT = [
     ("a part that exec/backend.hpp asks of every backend, or that says what a backend claims",
-     ("zrt::cpu", "zrt::pm4", "zrt::reference", "zrt::plan::c", "zrt::pm4::kfd", "zrt::pm4::umq"),
+     ("zrt::cpu", "zrt::pm4", "zrt::device", "zrt::reference", "zrt::plan::c", "zrt::pm4::kfd", "zrt::pm4::umq"),
      "Claims Device DeviceRecorder HasScratch Program Recorder Unsupported"),
     ("a part of the transport to a GPU's queues, which each kernel driver has",
      ("zrt::pm4::kfd", "zrt::pm4::umq"), "Losses Memory Queue Transport"),
     ("what calls of an op are made of, in each form that a computation takes: a graph, a program, a plan, code",
-     ("zrt", "zrt::ir", "zrt::ir::ptir", "zrt::ir::onnx", "zrt::plan", "zrt::plan::c", "zrt::pm4", "zrt::emulator",
+     ("zrt", "zrt::ir", "zrt::ir::ptir", "zrt::ir::onnx", "zrt::plan", "zrt::plan::c", "zrt::device", "zrt::emulator",
       "zrt::text::chat", "zrt::cpu", "zrt::reference"),
      "Builder Dim Instruction Operand Program Region RegionId Shape Tensor TensorType Value ValueId Weight"),
     ("what a processor computes with: the CPU's and the modelled GPU's",

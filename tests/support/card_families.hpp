@@ -2,7 +2,7 @@
 // tests/support/card_families.hpp: what cards lack of a family, and which golden models a family opens.
 #pragma once
 
-#include <zrt/backend/pm4/claims.hpp>
+#include <zrt/device/claims.hpp>
 #include <zrt/exec/backend.hpp>
 #include <zrt/models.hpp>
 
@@ -14,7 +14,7 @@ namespace zrt::test {
 
 /// The ops of a family's program that pm4 neither claims nor expands into what it claims.
 template <class F>
-using LackedByCards = boost::mp11::mp_copy_if_q<typename F::Ops, zrt::detail::LeftOutBy<pm4::Claims>>;
+using LackedByCards = boost::mp11::mp_copy_if_q<typename F::Ops, zrt::detail::LeftOutBy<device::Claims>>;
 
 /// That the family opens the model's file.
 template <class F> [[nodiscard]] bool opens(const auto& model) {

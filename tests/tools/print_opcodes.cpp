@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tools/print_opcodes.cpp: prints docs/opcodes.md from the catalog.
-#include <zrt/backend/pm4/claims.hpp>
 #include <zrt/backend/reference.hpp>
+#include <zrt/device/claims.hpp>
 #include <zrt/ops/catalog.hpp>
 #include <zrt/ops/op_table.hpp>
 
@@ -158,7 +158,7 @@ void print_left_out() {
       "is refused when it is planned.\n\n"
       "| backend | does not run |\n|---|---|\n");
   std::printf("| cpu, reference | %s |\n| pm4 | %s |\n", names(zrt::ReferenceBackend::Unsupported{}).c_str(),
-              names(zrt::pm4::Unsupported{}).c_str());
+              names(zrt::device::Unsupported{}).c_str());
 }
 
 }  // namespace

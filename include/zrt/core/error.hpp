@@ -54,6 +54,7 @@ enum class Errc : std::uint16_t {
   unimplemented,            ///< verified, but computing it is not part of this build
   limit_exceeded,           ///< a loop or a count ran past its stated limit
   invalid_packet,           ///< a packet stream holds what a compute queue refuses
+  device_lost,              ///< the device stopped and takes no more work; an engine can be opened anew
 };
 
 /// Returns the stable snake_case name of `code`.
@@ -133,6 +134,8 @@ enum class Errc : std::uint16_t {
       return "limit_exceeded";
     case Errc::invalid_packet:
       return "invalid_packet";
+    case Errc::device_lost:
+      return "device_lost";
   }
   return "unknown";
 }

@@ -4,18 +4,16 @@
 
 #include <zrt/backend/pm4/kernel_file/specialise.hpp>
 #include <zrt/core/hash.hpp>
-#include <zrt/core/name.hpp>
 #include <zrt/core/vector.hpp>
+#include <zrt/device/kernel_signature.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A kernel in the GPU's memory, as a launch needs it.
 struct Kernel {
-  Name name{};
+  device::KernelSignature signature{};
   ProgramRegisters program{};
   std::array<std::uint32_t, 3> workgroup{1, 1, 1};
-  std::uint32_t buffers = 0;
-  std::uint32_t value_bytes = 0;
   bool wave32 = true;
   std::uint64_t hash = 0;  ///< of its file and of its constants
 };
@@ -26,7 +24,8 @@ using KernelFiles = Span<const std::span<const std::byte>>;
 /// Kernels by name. Their addresses stay while the table lives and grows no more.
 class KernelTable {
  public:
-  explicit KernelTable(const Allocator& allocator) noexcept : kernels_(allocator), constants_(allocator) {}
+  explicit KernelTable(const Allocator& allocator) noexcept
+      : kernels_(allocator), signatures_(allocator), constants_(allocator) {}
 
   /// Bytes of memory for the kernels among `files` that `target` runs, each at a multiple of 256.
   ///
@@ -70,11 +69,13 @@ class KernelTable {
       const auto program = program_registers<Target>(file->descriptor(), address + at);
       if (!program) return pass(program);
       const KernelFileHeader& header = file->header();
-      if (auto r = kernels_.push_back({Name(file->name()),
+      const device::KernelSignature signature{
+          Name(file->name()), header.buffer_count, header.push_const_bytes,
+          header.workgroup_size_x * header.workgroup_size_y * header.workgroup_size_z};
+      if (auto r = signatures_.push_back(signature); !r) return r;
+      if (auto r = kernels_.push_back({signature,
                                        *program,
                                        {header.workgroup_size_x, header.workgroup_size_y, header.workgroup_size_z},
-                                       header.buffer_count,
-                                       header.push_const_bytes,
                                        header.subgroup_size == 32,
                                        hash_of(bytes)});
           !r)
@@ -87,10 +88,12 @@ class KernelTable {
   /// The kernel of that name, or null.
   [[nodiscard]] const Kernel* find(std::string_view name) const noexcept {
     for (const Kernel& kernel : kernels_)
-      if (kernel.name.view() == name) return &kernel;
+      if (kernel.signature.name.view() == name) return &kernel;
     return nullptr;
   }
   [[nodiscard]] Span<const Kernel> kernels() const noexcept { return kernels_.span(); }
+  /// What adapters see of the kernels, in the same order.
+  [[nodiscard]] Span<const device::KernelSignature> signatures() const noexcept { return signatures_.span(); }
 
  private:
   /// Lists what the file's patches are replaced by. One that is missing write_specialised() names.
@@ -137,6 +140,7 @@ class KernelTable {
   }
 
   Vector<Kernel> kernels_;
+  Vector<device::KernelSignature> signatures_;
   Vector<KernelConstant> constants_;  ///< of the file that is being loaded
 };
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <zrt/backend/pm4/dispatch.hpp>
-#include <zrt/backend/pm4/step_position.hpp>
+#include <zrt/backend/pm4/kernel_table.hpp>
+#include <zrt/device/step_layout.hpp>
+#include <zrt/device/step_position.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -11,14 +13,12 @@ namespace zrt::inline ZRT_ABI::pm4 {
 inline constexpr std::size_t kLaunchDwords = 64;
 /// Dwords of what starts a step from the ring.
 inline constexpr std::size_t kStepStartDwords = 24;
-/// Bytes from one grid in memory to the next: three counts and a gap.
-inline constexpr std::size_t kGridBytes = 16;
 
 /// Where the GPU finds what a step's packets name.
 struct StepAddresses {
   std::uint64_t arguments = 0;  ///< of the first argument block
   std::uint64_t grids = 0;
-  std::uint64_t progress = 0;  ///< the word that says where the step stands; see at_launch()
+  std::uint64_t progress = 0;  ///< the word that says where the step stands; see device::at_launch()
   std::uint64_t times = 0;     ///< 64 bits for the begin and for the end of each launch; 0: none are wanted
 };
 
@@ -39,35 +39,35 @@ struct StepPieces {
   constexpr void end(std::size_t dwords) noexcept { ends[count++] = dwords; }
 };
 
-/// Writes the launches, and says where they may be parted.
+/// Writes the launches of `kernels`, and says where they may be parted.
 ///
 /// A launch that waits for earlier ones does so before its registers are set, and then sees what they wrote; between
 /// launches that need nothing of each other nothing stands. Grids are read from memory, because their sizes follow the
 /// step. The last flush waits for the last launch. Times are the clock at the begin of the step and behind each launch:
 /// RELEASE_MEM writes it once that launch and all before it have ended, and nothing waits for it.
 template <class Target>
-StepPieces write_step(PacketWriter<Target>& writer, Span<const RecordedLaunch> launches,
-                      const StepAddresses& at) noexcept {
+StepPieces write_step(PacketWriter<Target>& writer, Span<const device::RecordedLaunch> launches,
+                      Span<const Kernel> kernels, const StepAddresses& at) noexcept {
   StepPieces pieces;
   const auto tell = [&](std::size_t before) {
-    writer.add(WriteData{at.progress, std::array{position_before(before)}, false});
+    writer.add(WriteData{at.progress, std::array{device::position_before(before)}, false});
   };
   tell(0);
   if (at.times != 0) writer.add(CopyClock{at.times});
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    const RecordedLaunch& launch = launches[i];
+    const device::RecordedLaunch& launch = launches[i];
     if (launch.barrier) {
       if (pieces.begins(i, launches.size())) pieces.end(writer.size());
       writer.add(PartialFlush{});
       tell(i);
       writer.add(AcquireMem{kAcquireWrites});
     }
-    const Kernel& kernel = *launch.kernel;
+    const Kernel& kernel = kernels[launch.kernel];
     write_launch_registers(writer, {.program = kernel.program,
                                     .arguments = at.arguments + launch.arguments,
                                     .workgroup = kernel.workgroup,
                                     .wave32 = kernel.wave32});
-    writer.add(DispatchIndirect{at.grids + launch.grid * kGridBytes, {.wave32 = kernel.wave32}});
+    writer.add(DispatchIndirect{at.grids + launch.grid * device::kGridBytes, {.wave32 = kernel.wave32}});
     if (at.times != 0)
       writer.add(ReleaseMem{.address = at.times + (i + 1) * 8,
                             .data = ReleaseData::gpu_clock,

@@ -4,7 +4,6 @@
 
 #include <zrt/backend/pm4/kfd/transport.hpp>
 #include <zrt/backend/pm4/linux_os.hpp>
-#include <zrt/backend/pm4/pool.hpp>
 #include <zrt/backend/pm4/umq/transport.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {

@@ -5,8 +5,8 @@
 #include <zrt/backend/pm4/dispatch.hpp>
 #include <zrt/backend/pm4/heap.hpp>
 #include <zrt/backend/pm4/kernel_table.hpp>
-#include <zrt/backend/pm4/selftest/kernel_case.hpp>
 #include <zrt/core/little_endian.hpp>
+#include <zrt/device/selftest/kernel_case.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -21,17 +21,17 @@ enum class GridSource : std::uint8_t { packet, memory };
 /// Errors: Errc::invalid_file for a kernel with other arguments; spec_violation for another result; those of Memory and
 /// of `submit`.
 template <class Target, class Memory, class Submit>
-[[nodiscard]] Result<void> run_case(const typename Memory::Device& device, const Kernel& kernel, const KernelCase& c,
-                                    GridSource grid, Submit&& submit) noexcept {
-  if (kernel.buffers != c.buffers().size() || kernel.value_bytes != c.values().size() * 4)
-    return fail(Errc::invalid_file, "it has ", kernel.buffers, " buffers and ", kernel.value_bytes,
+[[nodiscard]] Result<void> run_case(const typename Memory::Device& device, const Kernel& kernel,
+                                    const device::KernelCase& c, GridSource grid, Submit&& submit) noexcept {
+  if (kernel.signature.buffers != c.buffers().size() || kernel.signature.value_bytes != c.values().size() * 4)
+    return fail(Errc::invalid_file, "it has ", kernel.signature.buffers, " buffers and ", kernel.signature.value_bytes,
                 " bytes of values, ", c.buffers().size(), " and ", c.values().size() * 4, " expected");
   auto arguments = Memory::allocate(device, Heap::bar, kPageBytes, GpuAccess::read);
   if (!arguments) return pass(arguments);
   std::byte* to = arguments->span().data();
-  std::array<Memory, KernelCase::kMostBuffers> memories{};
+  std::array<Memory, device::KernelCase::kMostBuffers> memories{};
   for (std::size_t i = 0; i < c.buffers().size(); ++i) {
-    const CaseBuffer& buffer = c.buffers()[i];
+    const device::CaseBuffer& buffer = c.buffers()[i];
     if (!buffer.before.empty()) {
       // What is read lies in video memory, what is written in the host's.
       const bool written = !buffer.after.empty();

@@ -4,10 +4,10 @@
 
 #include <zrt/backend/pm4/any_target.hpp>
 #include <zrt/backend/pm4/kfd/topology.hpp>
-#include <zrt/backend/pm4/selftest/kernel_cases.hpp>
 #include <zrt/backend/pm4/selftest/run_case.hpp>
 #include <zrt/backend/pm4/transport.hpp>
 #include <zrt/core/hash.hpp>
+#include <zrt/device/selftest/kernel_cases.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -66,7 +66,7 @@ template <class Target, PacketTransport Transport>
     std::uint64_t timeout;
     std::uint64_t identity;
 
-    Result<void> operator()(const KernelCase& c) const noexcept {
+    Result<void> operator()(const device::KernelCase& c) const noexcept {
       const Kernel* const kernel = table->find(c.kernel_name());
       if (kernel == nullptr) return {};
       const std::uint64_t key = (kernel->hash ^ identity) * 0x9e3779b97f4a7c15u;
@@ -85,9 +85,9 @@ template <class Target, PacketTransport Transport>
   };
   Test test{&transport, &table, &cache, timeout,
             cache.has_passed != nullptr || cache.passed != nullptr ? identity_of(transport.device()) : 0};
-  return for_each_kernel_case(allocator, {&test, [](void* context, const KernelCase& c) noexcept {
-                                            return (*static_cast<const Test*>(context))(c);
-                                          }});
+  return device::for_each_kernel_case(allocator, {&test, [](void* context, const device::KernelCase& c) noexcept {
+                                                    return (*static_cast<const Test*>(context))(c);
+                                                  }});
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/vulkan/features.hpp: the features of a device that zrt's kernels need.
+#pragma once
+
+#include <zrt/backend/vulkan/api.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::vulkan {
+
+/// The features of Vulkan 1.0 to 1.3 as one chain; it stays where it is made.
+struct Features {
+  VkPhysicalDeviceFeatures2 core{};
+  VkPhysicalDeviceVulkan11Features v11{};
+  VkPhysicalDeviceVulkan12Features v12{};
+  VkPhysicalDeviceVulkan13Features v13{};
+
+  Features() noexcept {
+    core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+    core.pNext = &v11;
+    v11.pNext = &v12;
+    v12.pNext = &v13;
+  }
+  Features(const Features&) = delete;
+  Features& operator=(const Features&) = delete;
+};
+
+/// A feature by its name in the specification.
+struct NamedFeature {
+  std::string_view name;
+  VkBool32& (*of)(Features& features) noexcept;
+};
+
+/// Without one of these no kernel runs.
+inline constexpr auto kRequiredFeatures = std::to_array<NamedFeature>({
+    {"shaderInt64", [](Features& f) noexcept -> VkBool32& { return f.core.features.shaderInt64; }},
+    {"shaderInt16", [](Features& f) noexcept -> VkBool32& { return f.core.features.shaderInt16; }},
+    {"shaderFloat64", [](Features& f) noexcept -> VkBool32& { return f.core.features.shaderFloat64; }},
+    {"storageBuffer16BitAccess", [](Features& f) noexcept -> VkBool32& { return f.v11.storageBuffer16BitAccess; }},
+    {"storageBuffer8BitAccess", [](Features& f) noexcept -> VkBool32& { return f.v12.storageBuffer8BitAccess; }},
+    {"shaderInt8", [](Features& f) noexcept -> VkBool32& { return f.v12.shaderInt8; }},
+    {"scalarBlockLayout", [](Features& f) noexcept -> VkBool32& { return f.v12.scalarBlockLayout; }},
+    {"timelineSemaphore", [](Features& f) noexcept -> VkBool32& { return f.v12.timelineSemaphore; }},
+    {"bufferDeviceAddress", [](Features& f) noexcept -> VkBool32& { return f.v12.bufferDeviceAddress; }},
+    {"vulkanMemoryModel", [](Features& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModel; }},
+    {"vulkanMemoryModelDeviceScope",
+     [](Features& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModelDeviceScope; }},
+    {"synchronization2", [](Features& f) noexcept -> VkBool32& { return f.v13.synchronization2; }},
+    {"maintenance4", [](Features& f) noexcept -> VkBool32& { return f.v13.maintenance4; }},
+});
+
+/// Used where a device has them.
+inline constexpr auto kOptionalFeatures = std::to_array<NamedFeature>({
+    {"shaderFloat16", [](Features& f) noexcept -> VkBool32& { return f.v12.shaderFloat16; }},
+    {"subgroupSizeControl", [](Features& f) noexcept -> VkBool32& { return f.v13.subgroupSizeControl; }},
+    {"computeFullSubgroups", [](Features& f) noexcept -> VkBool32& { return f.v13.computeFullSubgroups; }},
+    {"shaderIntegerDotProduct", [](Features& f) noexcept -> VkBool32& { return f.v13.shaderIntegerDotProduct; }},
+});
+
+/// The first required feature that is missing, or an empty name.
+[[nodiscard]] inline std::string_view missing_feature(Features& present) noexcept {
+  for (const NamedFeature& feature : kRequiredFeatures)
+    if (feature.of(present) == VK_FALSE) return feature.name;
+  return {};
+}
+
+/// Asks for what is required, and for what else is present.
+inline void want(Features& wanted, Features& present) noexcept {
+  for (const NamedFeature& feature : kRequiredFeatures) feature.of(wanted) = VK_TRUE;
+  for (const NamedFeature& feature : kOptionalFeatures) feature.of(wanted) = feature.of(present);
+}
+
+}  // namespace zrt::inline ZRT_ABI::vulkan

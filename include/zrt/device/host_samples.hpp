@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/device/host_samples.hpp: the sample ops of a recorded step, on operands that the host sees or copies.
+#pragma once
+
+#include <zrt/core/buffer.hpp>
+#include <zrt/device/host_sampler.hpp>
+#include <zrt/device/recorded_device.hpp>
+
+namespace zrt::inline ZRT_ABI::device {
+
+/// Made when a program is whole; run() allocates nothing. Operands that the host does not see have room here, and are
+/// copied in each step.
+class HostSamples {
+ public:
+  explicit HostSamples(const Allocator& allocator) noexcept : calls_(allocator) {}
+
+  /// Errors: Errc::size_overflow, out_of_memory.
+  template <class Device> [[nodiscard]] Result<void> make(Device& device, const StepRecord& record) noexcept {
+    calls_.clear();
+    CheckedSize most = 0, copied = 0;
+    for (const Call<Operands, ops::Sample>& call : record.samples) {
+      const CheckedSize bytes =
+          CheckedSize(call.in[0].type.shape.last().extent) * (sizeof(float) + sizeof(ops::Candidate));
+      if (!bytes.ok() || bytes.raw() > most.raw()) most = bytes;
+      if (auto r = calls_.push_back(place(device, call, record.bounds.extents, copied)); !r) return r;
+    }
+    if (auto r = make_buffer(most, device.allocator(), scratch_); !r) return r;
+    if (auto r = make_buffer(copied, device.allocator(), copies_); !r) return r;
+    for (SampleCall& call : calls_) call.use(copies_.data());
+    return {};
+  }
+
+  /// Errors: those of the device's copies.
+  template <class Device> [[nodiscard]] Result<void> run(Device& device, const ExecutionContext& step) noexcept {
+    for (const SampleCall& call : calls_) {
+      if (call.is_seen()) {
+        sample_on_host(call.host, step, scratch_.span());
+      } else if (auto r = run_copied(device, call, step); !r) {
+        return r;
+      }
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::uint64_t kSeen = ~std::uint64_t{0};
+
+  /// One operand: where the host has it, or where its copy is.
+  struct Operand {
+    std::uint64_t address = 0;
+    std::uint64_t copy = kSeen;  ///< byte of its copy
+  };
+  struct SampleCall {
+    HostCall<ops::Sample> host{};
+    std::array<Operand, std::tuple_size_v<decltype(HostCall<ops::Sample>::in)>> in{};
+    Operand out{};
+
+    [[nodiscard]] bool is_seen() const noexcept { return out.copy == kSeen; }
+    void use(std::byte* copies) noexcept {
+      for (std::size_t i = 0; i < in.size(); ++i)
+        if (in[i].copy != kSeen) host.in[i].data = copies + in[i].copy;
+      if (out.copy != kSeen) host.out[0].data = copies + out.copy;
+    }
+  };
+
+  [[nodiscard]] static Result<void> make_buffer(CheckedSize size, const Allocator& allocator, Buffer& to) noexcept {
+    const auto bytes = size.get("the workspace of a sampler");
+    if (!bytes) return pass(bytes);
+    auto buffer = Buffer::zeroed(allocator, static_cast<std::size_t>(*bytes));
+    if (!buffer) return pass(buffer);
+    to = std::move(*buffer);
+    return {};
+  }
+
+  template <class Device>
+  [[nodiscard]] static Operand place(Device& device, const Tensor& tensor, const Extents& bounds, HostTensor& host,
+                                     CheckedSize& copied) noexcept {
+    host.type = tensor.type;
+    if (!tensor.present()) return {};
+    host.data = device.host_view(tensor.address);
+    if (host.data != nullptr) return {.address = tensor.address};
+    const Operand operand{.address = tensor.address, .copy = copied.raw()};
+    copied = (copied + tensor.type.shape.elements(bounds) * info(tensor.type.dtype).block_bytes).aligned(64);
+    return operand;
+  }
+  template <class Device>
+  [[nodiscard]] static SampleCall place(Device& device, const Call<Operands, ops::Sample>& call, const Extents& bounds,
+                                        CheckedSize& copied) noexcept {
+    SampleCall placed;
+    for (std::size_t i = 0; i < placed.in.size(); ++i)
+      placed.in[i] = place(device, call.in[i], bounds, placed.host.in[i], copied);
+    placed.out = place(device, call.out[0], bounds, placed.host.out[0], copied);
+    return placed;
+  }
+
+  template <class Device>
+  [[nodiscard]] static Result<void> fetch(Device& device, const Operand& from, const HostTensor& to,
+                                          const ExecutionContext& step) noexcept {
+    if (from.copy == kSeen) return {};
+    const std::uint64_t bytes = to.elements(step) * info(to.type.dtype).block_bytes;
+    return device.copy_out(from.address, {to.data, static_cast<std::size_t>(bytes)});
+  }
+  /// Copies what the op reads, with the tokens that the device took, and then all tokens back.
+  template <class Device>
+  [[nodiscard]] Result<void> run_copied(Device& device, const SampleCall& call, const ExecutionContext& step) noexcept {
+    for (std::size_t i = 0; i < call.in.size(); ++i)
+      if (auto r = fetch(device, call.in[i], call.host.in[i], step); !r) return r;
+    if (auto r = fetch(device, call.out, call.host.out[0], step); !r) return r;
+    sample_on_host(call.host, step, scratch_.span());
+    const HostTensor& out = call.host.out[0];
+    const std::uint64_t bytes = out.elements(step) * info(out.type.dtype).block_bytes;
+    return device.copy_in(call.out.address, {out.data, static_cast<std::size_t>(bytes)});
+  }
+
+  Vector<SampleCall> calls_;
+  Buffer scratch_{};
+  Buffer copies_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::device

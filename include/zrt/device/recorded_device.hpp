@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/device/recorded_device.hpp: what a device gives, so that the room records, patches and runs steps on it.
+#pragma once
+
+#include <zrt/core/allocator.hpp>
+#include <zrt/device/declaration.hpp>
+#include <zrt/device/kernel_signature.hpp>
+#include <zrt/device/step_layout.hpp>
+
+#include <concepts>
+
+namespace zrt::inline ZRT_ABI::device {
+
+/// A recorded step whose memory is there: what a device makes its commands of. Addresses in argument blocks are filled
+/// in; what follows the step is patched by the room before each submit.
+template <class Memory> struct PlacedStep {
+  const StepRecord& record;
+  const StepLayout& layout;    ///< offsets in `memory`
+  const StepAnswers& answers;  ///< offsets in `words`
+  const Memory& memory;        ///< of MemoryRole::program
+  const Memory& words;         ///< of MemoryRole::answers
+};
+
+/// A device whose memory has an address for its kernels and, where the host sees it, a span. It frees itself. Memory in
+/// the roles `program` and `answers` has a span; host_view() finds the host's place of an address, or null.
+template <class D>
+concept HoldsMemory = std::default_initializable<typename D::Memory> && std::movable<typename D::Memory> &&
+                      requires(D& device, const typename D::Memory& memory, MemoryRole role) {
+                        {
+                          device.allocate_for(role, std::uint64_t{})
+                        } noexcept -> std::same_as<Result<typename D::Memory>>;
+                        { memory.address() } noexcept -> std::same_as<std::uint64_t>;
+                        { memory.bytes() } noexcept -> std::same_as<std::uint64_t>;
+                        { memory.span() } noexcept -> std::same_as<Span<std::byte>>;
+                        { device.host_view(std::uint64_t{}) } noexcept -> std::same_as<std::byte*>;
+                      };
+/// A device that moves bytes between the host and an address, when no step is under way.
+template <class D>
+concept MovesBytes = requires(D& device, Span<const std::byte> from, Span<std::byte> to) {
+  { device.copy_in(std::uint64_t{}, from) } noexcept -> std::same_as<Result<void>>;
+  { device.copy_out(std::uint64_t{}, to) } noexcept -> std::same_as<Result<void>>;
+};
+/// A device that lists the kernels that it has loaded, and has a name for errors.
+template <class D>
+concept ListsKernels = requires(const D& device) {
+  { D::kName } -> std::convertible_to<std::string_view>;
+  { device.signatures() } noexcept -> std::same_as<Span<const KernelSignature>>;
+};
+/// A device that makes its commands of a placed step: `command_bytes` of them at the begin of the step's memory, and
+/// whatever else in Commands. They may be cut in pieces, between which a stop ends a step.
+template <class D>
+concept MakesCommands = std::constructible_from<typename D::Commands, const Allocator&> &&
+                        requires(D& device, const StepRecord& record, const PlacedStep<typename D::Memory>& step,
+                                 typename D::Commands& commands, const typename D::Commands& made) {
+                          { D::command_bytes(record) } noexcept -> std::same_as<CheckedSize>;
+                          { device.make_commands(step, commands) } noexcept -> std::same_as<Result<void>>;
+                          { made.pieces() } noexcept -> std::same_as<std::size_t>;
+                        };
+/// A device that takes commands, or one piece of them, and says when they have ended. It gives up after a time of its own
+/// choice, with an error; then it is not asked again. A step of more than whole_step_tokens() is handed over in pieces.
+template <class D>
+concept RunsCommands = requires(D& device, const typename D::Commands& commands, std::uint64_t fence) {
+  { device.submit(commands, kWholeStep) } noexcept -> std::same_as<Result<std::uint64_t>>;
+  { device.wait(fence) } noexcept -> std::same_as<Result<void>>;
+  { device.whole_step_tokens() } noexcept -> std::same_as<std::uint32_t>;
+};
+/// A device that says how many ticks its clock has in a millisecond: commands of a step with `times_launches` write the
+/// clock at the step's begin and behind each launch.
+template <class D>
+concept HasClock = requires(D& device) {
+  { device.clock_rate() } noexcept -> std::same_as<Result<std::uint32_t>>;
+};
+
+/// A device that runs recorded steps: memory, a queue and a set of kernels. See docs/adding-a-backend.md.
+template <class D>
+concept RecordedDevice = HoldsMemory<D> && MovesBytes<D> && ListsKernels<D> && MakesCommands<D> && RunsCommands<D> &&
+                         HasClock<D> && requires(const D& device) {
+                           { device.allocator() } noexcept -> std::convertible_to<const Allocator&>;
+                         };
+
+/// Says of a device which part it lacks.
+template <class D> struct CheckRecordedDevice {
+  static_assert(HoldsMemory<D>,
+                "zrt: a recorded device needs Memory (address, bytes, span), allocate_for(role, bytes) and "
+                "host_view(address); see docs/adding-a-backend.md");
+  static_assert(MovesBytes<D>, "zrt: a recorded device needs copy_in(address, bytes) and copy_out(address, bytes)");
+  static_assert(ListsKernels<D>, "zrt: a recorded device needs kName and signatures(), the kernels that it has loaded");
+  static_assert(
+      MakesCommands<D>,
+      "zrt: a recorded device needs Commands (pieces), command_bytes(record) and make_commands(step, commands)");
+  static_assert(RunsCommands<D>,
+                "zrt: a recorded device needs submit(commands, piece), wait(fence) and whole_step_tokens()");
+  static_assert(HasClock<D>, "zrt: a recorded device needs clock_rate(), the ticks of its clock in a millisecond");
+  static constexpr bool kOk = true;
+};
+
+}  // namespace zrt::inline ZRT_ABI::device

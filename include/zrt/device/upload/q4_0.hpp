@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/device/upload/q4_0.hpp: Q4_0 in two parts: the half bytes of all blocks, then the scales.
+#pragma once
+
+#include <zrt/device/upload/part.hpp>
+
+namespace zrt::inline ZRT_ABI::device {
+
+/// q is what stands behind the scale of each block, with 8 taken from each half of a byte, so that it is a signed number of
+/// four bits; d the scales in f16.
+template <> struct Upload<DType::q4_0> {
+  static constexpr DType kDType = DType::q4_0;
+  static constexpr std::array<UploadPart, 2> kParts{{{"q", 16}, {"d", 2, 8}}};
+
+  static constexpr void split(const std::byte* block, std::byte* const* to) noexcept {
+    for (std::size_t i = 0; i < 16; ++i) to[0][i] = block[2 + i] ^ std::byte{0x88};
+    for (std::size_t i = 0; i < 2; ++i) to[1][i] = block[i];
+  }
+};
+static_assert(UploadLayout<Upload<DType::q4_0>>);
+
+}  // namespace zrt::inline ZRT_ABI::device
