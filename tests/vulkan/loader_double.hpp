@@ -85,8 +85,8 @@ inline VKAPI_ATTR void VKAPI_CALL features(VkPhysicalDevice device, VkPhysicalDe
   DoubleState& state = double_state();
   reinterpret_cast<PFN_vkGetPhysicalDeviceFeatures2>(state.functions["vkGetPhysicalDeviceFeatures2"])(device, to);
   if (state.missing_feature.empty()) return;
-  // The chain is that of vulkan::Features, whose first member it begins with.
-  auto& chain = *reinterpret_cast<vulkan::Features*>(to);
+  // The chain is that of vulkan::DeviceFeatures, whose first member it begins with.
+  auto& chain = *reinterpret_cast<vulkan::DeviceFeatures*>(to);
   for (const vulkan::NamedFeature& feature : vulkan::kRequiredFeatures)
     if (feature.name == state.missing_feature) feature.of(chain) = VK_FALSE;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/backend/vulkan/commands.hpp>
-#include <zrt/backend/vulkan/kernel_set.hpp>
+#include <zrt/backend/vulkan/pipeline_set.hpp>
 #include <zrt/device/recorded_device.hpp>
 #include <zrt/device/step_position.hpp>
 
@@ -18,8 +18,8 @@ class StepCommands {
 
   /// Records the launches of a step. Grids are read from memory, because their sizes follow the step.
   ///
-  /// Errors: Errc::capacity_exceeded for a grid that the device does not take; those of Commands and KernelSet.
-  [[nodiscard]] Result<void> write(const Device& device, KernelSet& kernels, const Numerics& numerics,
+  /// Errors: Errc::capacity_exceeded for a grid that the device does not take; those of Commands and PipelineSet.
+  [[nodiscard]] Result<void> write(const Device& device, PipelineSet& kernels, const DeviceNumerics& numerics,
                                    const Step& step) noexcept {
     if (auto r = check_grids(device, step.record); !r) return r;
     const Span<const device::RecordedLaunch> launches = step.record.launches.span();
