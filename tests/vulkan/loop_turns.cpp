@@ -5,6 +5,7 @@
 
 #include <support/kernel_checks/attention.hpp>
 #include <support/kernel_checks/products.hpp>
+#include <support/kernel_checks/recurrent.hpp>
 #include <vulkan/kernel_machine.hpp>
 
 namespace zrt::test::vulkan_loop_turns_test {
@@ -60,6 +61,14 @@ TEST_F(VulkanLoopTurns, SoIsAttention) {
   static_assert(!ends(turns("paged_attention_f16", {1, 1, kDim, kDim, 0, 0, 0, kLast / 15, 0})));
   Pages p(random, {1, 1, kDim, kDim}, DType::f16, {kLast});
   expect_attention(DeviceKernels(), random, p, false, 0.0f, 0);
+}
+
+TEST_F(VulkanLoopTurns, SoAreMixers) {
+  static_assert(ends(turns("ssm_scan", {1800, 4, 21, 2, 128})) && ends(turns("ssm_conv1d", {9'300, 131, 4})));
+  static_assert(ends(turns("ssm_delta_net", {900, 2, 4, 64, 75})));
+  check_scan(DeviceKernels(), std::vector<std::uint32_t>(1800, 2), {128u});
+  check_convolution(DeviceKernels(), std::vector<std::uint32_t>(9'300, 1), {4u});
+  check_delta_net(DeviceKernels(), std::vector<std::uint32_t>(900, 0), {64u});
 }
 
 TEST_F(VulkanLoopTurns, SoIsANorm) {
