@@ -9,7 +9,7 @@ foreach(file IN LISTS FILES)
   string(APPEND list "    {\"${name}\", std::as_bytes(std::span(${name}))},\n")
 endforeach()
 file(WRITE ${OUT} "// Written by examples/engines/embed_vulkan_kernels.cmake from the files of kernels/vulkan.
-#include <zrt/backend/vulkan/kernel_set.hpp>
+#include <zrt/backend/vulkan/pipeline_set.hpp>
 
 namespace {
 ${arrays}

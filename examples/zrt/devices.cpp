@@ -28,20 +28,20 @@ std::string processor_lines() {
 }
 
 /// What a device computes with the reference's bits, and how.
-std::string numerics_text(const vulkan::Numerics& numerics) {
+std::string numerics_text(const vulkan::DeviceNumerics& numerics) {
   const std::string promise = numerics.promise == zrt::NumericsClass::canonical ? "canonical" : "relaxed";
   return promise + ", fma " + (numerics.fma == vulkan::FmaMode::soft ? "in f64" : "native") +
          ", division and square root " + (numerics.divides_in_f64 ? "in f64" : "native");
 }
 
 /// Opens the device and tries its arithmetic.
-zrt::Result<vulkan::Numerics> probed(std::uint32_t index) {
+zrt::Result<vulkan::DeviceNumerics> probed(std::uint32_t index) {
   auto device = vulkan::Device::open(zrt::system_allocator(), vulkan::SystemLoader{}, {.index = index});
   if (!device) return zrt::pass(device);
   for (const vulkan::KernelFile& file : engines::vulkan_kernels()) {
     if (file.name != vulkan::kProbeName) continue;
     const auto words = vulkan::words_of(file, zrt::system_allocator());
-    return words ? vulkan::probe_numerics(**device, words->span()) : zrt::Result<vulkan::Numerics>(zrt::pass(words));
+    return words ? vulkan::probe_numerics(**device, words->span()) : zrt::Result<vulkan::DeviceNumerics>(zrt::pass(words));
   }
   return zrt::fail(zrt::Errc::not_found, "this program has no kernel ", vulkan::kProbeName);
 }

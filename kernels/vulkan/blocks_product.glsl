@@ -41,7 +41,7 @@ real scale_of(Activations x, uint token, uint b) {
   return real_at(x.d, uint64_t(token) * (x.cols / BLOCK) + b);
 }
 
-/// A row of the matrix times one token, in cols / 32 turns of a loop, of K types cols / 51.
+/// A row of the matrix times one token, in cols / 32 turns of loops, of K types cols / 256 * 7.
 real row_product(Parts m, uint row, Activations x, uint token) {
   const uint blocks = x.cols / BLOCK;
   real chain = 0.0;

@@ -10,7 +10,7 @@
 // makes: matmul_q6_k TYPE_Q6_K
 // Grid: (ceil(rows / 64), ceil(tokens / 64)). A lane has a row and sixteen tokens at a time, of every other sixteen; of K
 // types, which keep more in shared memory, eight. Canonical: the order `blocks`, so that a token gets the same bits as
-// from the matrix-vector kernels. At most 61,000 columns, of K types 93,000.
+// from the matrix-vector kernels. At most 58,000 columns, of K types 80,000.
 #define LANES 128
 #define TOKENS (STEPS == 1 ? 16 : 8)
 #include "several_tokens.glsl"

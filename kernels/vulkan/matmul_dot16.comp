@@ -8,7 +8,7 @@
 // Grid: (ceil(rows / 64), ceil(tokens / 64)). A lane has a row and every eighth token. Canonical: the order dot16, so that
 // a token gets the same bits as from the matrix-vector kernels.
 //
-// A lane takes 8 * cols / 16 turns of a loop: at most 131,000 columns.
+// A lane takes 8 * (cols / 16 + 2) turns of loops: at most 130,000 columns.
 #include "dot16_product.glsl"
 #include "rows.glsl"
 

@@ -9,7 +9,7 @@
 // makes: matvec_q5_k TYPE_Q5_K
 // makes: matvec_q6_k TYPE_Q6_K
 // Grid: (ceil(rows / 32), ceil(tokens / 8)). A lane has a row, and multiplies what it loads of it with up to eight tokens.
-// Canonical: the order `blocks`. At most 232,000 columns.
+// Canonical: the order `blocks`. At most 209,000 columns.
 #define LANES 32
 #define TOKENS 8
 #include "several_tokens.glsl"

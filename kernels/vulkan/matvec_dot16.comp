@@ -8,7 +8,7 @@
 // Grid: (ceil(rows / 32), ceil(tokens / 4)). A lane has a row, of which it loads sixteen columns at once and multiplies
 // them with up to four tokens, whose chains are in shared memory between steps. Canonical: the order dot16.
 //
-// A lane takes cols / 16 * (tokens + 1) turns of a loop: at most 209,000 columns.
+// A lane takes cols / 16 * (tokens + 2) turns of loops: at most 174,000 columns.
 #include "dot16_product.glsl"
 #include "rows.glsl"
 

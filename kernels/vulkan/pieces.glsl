@@ -15,16 +15,23 @@ const uint kGroupRows = 32;
 uint64_t piece_place(uint row, uint piece, uint pieces) {
   return uint64_t(row & ~(kGroupRows - 1)) * pieces + (piece * kGroupRows + row % kGroupRows);
 }
-/// The place of item `item` of row `row`, of `items` of which `together` lie side by side, a power of two up to 8: fewer
-/// at the row's end come in powers of two, the larger first.
-uint64_t ragged_place(const uint together, uint row, uint item, uint items) {
-  uint first = item & ~(together - 1), width = together;
-  [[unroll]] for (uint narrower = together / 2; narrower > 0; narrower /= 2)
-    if (first + width > items) {
-      width = narrower;
-      if (item >= first + width) first += width;
-    }
-  return uint64_t(row & ~(kGroupRows - 1)) * items + (first * (kGroupRows - 1) + row % kGroupRows * width + item);
+/// Where a run of items that lie side by side begins, and how many they are.
+struct Run {
+  uint first, width;
+};
+/// The run of item `item` of `items` where runs at the row's end have `narrower` items.
+Run narrowed(Run run, uint narrower, uint item, uint items) {
+  if (run.first + run.width <= items) return run;
+  return Run(item >= run.first + narrower ? run.first + narrower : run.first, narrower);
+}
+/// The place of item `item` of row `row`, of `items` of which `together` lie side by side, 8 or 4: fewer at the row's end
+/// come in powers of two, the larger first. No loop: some drivers do not unroll one that halves.
+uint64_t ragged_place(uint together, uint row, uint item, uint items) {
+  Run run = Run(item & ~(together - 1), together);
+  if (together == 8) run = narrowed(run, 4, item, items);
+  run = narrowed(narrowed(run, 2, item, items), 1, item, items);
+  return uint64_t(row & ~(kGroupRows - 1)) * items +
+         (run.first * (kGroupRows - 1) + row % kGroupRows * run.width + item);
 }
 /// The place of the scale of block `block` of row `row`.
 uint64_t scale_place(uint row, uint block, uint blocks) { return ragged_place(8, row, block, blocks); }

@@ -8,14 +8,14 @@
 
 #include "memory.glsl"
 
-struct Run {
+struct Rows {
   uint first, end;  // rows of the step; first is end where there is nothing to do
   uint64_t state;   // the op's part of the slot's block
 };
 
-Run run_of(uint64_t slots, uint64_t state, uint tokens, uint part, uint block) {
+Rows run_of(uint64_t slots, uint64_t state, uint tokens, uint part, uint block) {
   const uint first = group_y(), slot = word_at(slots, first);
-  Run run = Run(first, first, state + (uint64_t(slot) * block + part) * 4);
+  Rows run = Rows(first, first, state + (uint64_t(slot) * block + part) * 4);
   if (first != 0 && word_at(slots, first - 1) == slot) return run;
   do
     ++run.end;

@@ -2,7 +2,7 @@
 // kernels/vulkan/several_tokens.glsl: a row of a block type times up to TOKENS tokens, whose chains and sums are in
 // shared memory between steps, a place for each of LANES lanes: each weight is loaded once for all of them.
 //
-// For each TOKENS tokens a lane takes cols / 32 * (tokens + 1) turns of a loop, of K types cols / 256 * 5 * (tokens + 1).
+// For each TOKENS tokens a lane takes cols / 32 * (tokens + 2) turns of loops, of K types cols / 256 * (5 * tokens + 12).
 #ifndef ZRT_SEVERAL_TOKENS
 #define ZRT_SEVERAL_TOKENS
 

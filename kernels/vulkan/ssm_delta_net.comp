@@ -5,8 +5,8 @@
 // Grid: (value_heads, tokens), as recurrent.glsl says. A workgroup takes a value head, a lane columns of its matrix; keys
 // have at most 256 dims. alpha may be absent: then beta has both. Canonical: ssm_delta_net's orders.
 //
-// For each token of its slot a lane takes (key_dim / 8 + 8) turns of a loop, and for each of its columns key_dim / 4 + 8:
-// of heads of 128 at most 620 tokens in a step.
+// For each token of its slot a lane takes key_dim / 8 + 9 turns of loops, and for each of its columns key_dim / 4 + 5: of
+// heads of 128 at most 650 tokens in a step.
 #include "dot16.glsl"
 #include "elementary.glsl"
 #include "recurrent.glsl"
@@ -118,7 +118,7 @@ void take_row(Arguments args, uint64_t matrix, uint row, uint head) {
 
 void main() {
   Arguments args = Arguments(address_of_arguments);
-  const Run run = run_of(args.slots, args.state, args.tokens, args.part, args.block);
+  const Rows run = run_of(args.slots, args.state, args.tokens, args.part, args.block);
   const uint head = group_x();
   const uint64_t matrix = run.state + uint64_t(head) * args.key_dim * args.value_dim * 4;
   for (uint row = run.first; row < run.end; ++row) take_row(args, matrix, row, head);

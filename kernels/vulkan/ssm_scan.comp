@@ -6,7 +6,7 @@
 // `bc_cols`: where B and C stand behind the channels, bc is x and bc_first their number. With by_channel, a
 // [channels][states] lies as a matrix of f32 does. dt_bias may be absent. Canonical: ssm_scan's orders.
 //
-// A lane takes (states / 4 + 5) turns of a loop for each token of its slot: of 128 states at most 1770 tokens in a step.
+// A lane takes states / 4 + 4 turns of loops for each token of its slot: of 128 states at most 1800 tokens in a step.
 #include "elementary.glsl"
 #include "pieces.glsl"
 #include "recurrent.glsl"
@@ -49,7 +49,7 @@ real sum_of_states(Arguments args, Channel of) {
 
 void main() {
   Arguments args = Arguments(address_of_arguments);
-  const Run run = run_of(args.slots, args.state, args.tokens, args.part, args.block);
+  const Rows run = run_of(args.slots, args.state, args.tokens, args.part, args.block);
   const uint channels = args.heads * args.head_dim, channel = group_x() * 64 + lane_id();
   if (channel >= channels) return;
   const uint head = channel / args.head_dim, column = channel - head * args.head_dim;

@@ -20,10 +20,14 @@ import source
 # (why one idea has several types, the namespaces that have one each, the names)
 MEANT = [
     ("a part that exec/backend.hpp asks of every backend, or that says what a backend claims",
-     ("zrt::cpu", "zrt::pm4", "zrt::device", "zrt::reference", "zrt::plan::c", "zrt::pm4::kfd", "zrt::pm4::umq"),
+     ("zrt::cpu", "zrt::pm4", "zrt::device", "zrt::reference", "zrt::plan::c", "zrt::pm4::kfd", "zrt::pm4::umq",
+      "zrt::vulkan"),
      "Claims Device DeviceRecorder HasScratch Program Recorder Unsupported"),
     ("a part of the transport to a GPU's queues, which each kernel driver has",
-     ("zrt::pm4::kfd", "zrt::pm4::umq"), "Losses Memory Queue Transport"),
+     ("zrt::pm4::kfd", "zrt::pm4::umq"), "Losses Queue Transport"),
+    ("what a GPU's driver gives a backend, and what a host hands to it",
+     ("zrt::pm4", "zrt::pm4::kfd", "zrt::pm4::umq", "zrt::vulkan"),
+     "BackendDevice DeviceOptions Heap KernelFile KernelFiles Memory SelfTest StepCommands"),
     ("what calls of an op are made of, in each form that a computation takes: a graph, a program, a plan, code",
      ("zrt", "zrt::ir", "zrt::ir::ptir", "zrt::ir::onnx", "zrt::plan", "zrt::plan::c", "zrt::device", "zrt::emulator",
       "zrt::text::chat", "zrt::cpu", "zrt::reference"),

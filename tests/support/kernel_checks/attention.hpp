@@ -132,6 +132,38 @@ template <class Kernels> void check_rotation_and_page_write(Kernels&& kernels) {
       }
 }
 
+/// Attention of random queries over pages, against the op's reference.
+template <class Kernels>
+void expect_attention(Kernels&& kernels, std::mt19937& random, Pages& p, bool has_sinks, float soft_cap,
+                      std::uint32_t window) {
+  const std::uint32_t tokens = p.step.tokens;
+  std::vector<float> q = reals(random, tokens * p.heads * p.key_dim, 3.0f);
+  const std::vector<float> sinks = has_sinks ? reals(random, p.heads, 3.0f) : std::vector<float>();
+  std::vector<float> got(tokens * p.heads * p.value_dim), want(got.size());
+  auto m = kernels.launch("paged_attention" + p.suffix());
+  m.input(q);
+  input_or_absent(m, sinks);
+  m.input(p.positions);
+  m.input(p.slots);
+  m.input(p.table);
+  m.input(p.bytes);
+  m.output(got);
+  for (const std::uint32_t n : {p.heads, p.kv_heads, p.key_dim, p.value_dim}) m.push(n);
+  m.push(0.4f);
+  m.push(soft_cap);
+  m.push(window);
+  m.push(p.pages_per_slot);
+  m.push(p.page_bytes());
+  m.run(p.heads, tokens);
+  HostCall<ops::FlashAttnBatched> call{{tensor(q, DType::f32, Shape{tokens, p.heads * p.key_dim})},
+                                       {tensor(want, DType::f32, Shape{tokens, p.heads * p.value_dim})},
+                                       {weight_of(sinks)},
+                                       p.state,
+                                       {p.heads, p.kv_heads, p.key_dim, p.value_dim, 0.4f, soft_cap, window}};
+  ops::FlashAttnBatched::reference(call, p.step, Worker{});
+  expect_same(got, want);
+}
+
 /// Attention over pages of each type, of tokens of several slots.
 template <class Kernels> void check_paged_attention(Kernels&& kernels) {
   std::mt19937 random(2);
@@ -152,32 +184,7 @@ template <class Kernels> void check_paged_attention(Kernels&& kernels) {
     for (const Case& c : cases) {
       SCOPED_TRACE(testing::Message() << name(dtype) << " " << c.sizes[2]);
       Pages p(random, c.sizes, dtype, c.positions, c.slots);
-      const std::uint32_t tokens = p.step.tokens;
-      std::vector<float> q = reals(random, tokens * p.heads * p.key_dim, 3.0f);
-      const std::vector<float> sinks = c.sinks ? reals(random, p.heads, 3.0f) : std::vector<float>();
-      std::vector<float> got(tokens * p.heads * p.value_dim), want(got.size());
-      auto m = kernels.launch("paged_attention" + p.suffix());
-      m.input(q);
-      input_or_absent(m, sinks);
-      m.input(p.positions);
-      m.input(p.slots);
-      m.input(p.table);
-      m.input(p.bytes);
-      m.output(got);
-      for (const std::uint32_t n : {p.heads, p.kv_heads, p.key_dim, p.value_dim}) m.push(n);
-      m.push(0.4f);
-      m.push(c.soft_cap);
-      m.push(c.window);
-      m.push(p.pages_per_slot);
-      m.push(p.page_bytes());
-      m.run(p.heads, tokens);
-      HostCall<ops::FlashAttnBatched> call{{tensor(q, DType::f32, Shape{tokens, p.heads * p.key_dim})},
-                                           {tensor(want, DType::f32, Shape{tokens, p.heads * p.value_dim})},
-                                           {weight_of(sinks)},
-                                           p.state,
-                                           {p.heads, p.kv_heads, p.key_dim, p.value_dim, 0.4f, c.soft_cap, c.window}};
-      ops::FlashAttnBatched::reference(call, p.step, Worker{});
-      expect_same(got, want);
+      expect_attention(kernels, random, p, c.sinks, c.soft_cap, c.window);
     }
 }
 

@@ -12,23 +12,28 @@
 
 namespace zrt::test::kernel_checks {
 
-/// The blocks of three slots, and a step of some rows of each: a prompt, one token, and another prompt.
-struct SlotBlocks {
-  static constexpr std::uint32_t kRows = 9;
+/// A prompt, one token, and another prompt.
+inline const std::vector<std::uint32_t> kSlots{2, 2, 2, 2, 2, 0, 1, 1, 1};
 
+/// The blocks of three slots, and a step of some rows of each.
+struct SlotBlocks {
   std::uint32_t floats, part;
-  std::vector<std::uint32_t> slots{2, 2, 2, 2, 2, 0, 1, 1, 1};
+  std::vector<std::uint32_t> slots;
   std::vector<float> values, before;
   HostState state{};
   ExecutionContext step{};
 
-  SlotBlocks(std::mt19937& random, std::uint32_t op_floats)
-      : floats(op_floats + 12), part(4), values(reals(random, std::size_t{3} * floats)), before(values) {
+  SlotBlocks(std::mt19937& random, std::uint32_t op_floats, std::vector<std::uint32_t> of_rows)
+      : floats(op_floats + 12),
+        part(4),
+        slots(of_rows),
+        values(reals(random, std::size_t{3} * floats)),
+        before(values) {
     state.data = reinterpret_cast<std::byte*>(values.data());
     state.units = 3;
     state.unit_bytes = std::uint64_t{floats} * 4;
     state.info = recurrent_block(floats);
-    step.tokens = kRows;
+    step.tokens = static_cast<std::uint32_t>(slots.size());
     step.slot_count = 3;
     step.slots = slots.data();
   }
@@ -39,20 +44,22 @@ inline HostWeight matrix_weight(const std::vector<float>& values, std::uint32_t 
   return {reinterpret_cast<const std::byte*>(values.data()), DType::f32, rows, cols, std::uint64_t{cols} * 4};
 }
 
-template <class Kernels> void check_convolution(Kernels&& kernels) {
+template <class Kernels>
+void check_convolution(Kernels&& kernels, const std::vector<std::uint32_t>& slots = kSlots,
+                       std::initializer_list<std::uint32_t> sizes = {2u, 4u, 7u}) {
   std::mt19937 random(21);
-  constexpr std::uint32_t kRows = SlotBlocks::kRows;
-  for (const std::uint32_t taps : {2u, 4u, 7u})
+  const auto rows = static_cast<std::uint32_t>(slots.size());
+  for (const std::uint32_t taps : sizes)
     for (const bool biased : {false, true}) {
       SCOPED_TRACE(testing::Message() << taps << " taps");
       constexpr std::uint32_t kChannels = 131;
-      SlotBlocks b(random, kChannels * (taps - 1));
-      std::vector<float> x = reals(random, kRows * kChannels), weight = reals(random, kChannels * taps),
+      SlotBlocks b(random, kChannels * (taps - 1), slots);
+      std::vector<float> x = reals(random, rows * kChannels), weight = reals(random, kChannels * taps),
                          bias = reals(random, kChannels), got(x.size()), want(x.size());
       ops::SsmConv1dParams p;
       p.state = {b.part, b.floats};
       p.act = biased ? Activation::silu : Activation::none;
-      const Shape shape{kRows, kChannels};
+      const Shape shape{rows, kChannels};
       ops::SsmConv1d::reference({{tensor(x, DType::f32, shape)},
                                  {tensor(want, DType::f32, shape)},
                                  {matrix_weight(weight, kChannels), biased ? vector_weight(bias) : HostWeight{}},
@@ -67,19 +74,21 @@ template <class Kernels> void check_convolution(Kernels&& kernels) {
       m.input(b.slots);
       m.output(b.before);
       m.output(got);
-      for (const std::uint32_t n : {kRows, kChannels, taps, b.part, b.floats, static_cast<std::uint32_t>(p.act)})
+      for (const std::uint32_t n : {rows, kChannels, taps, b.part, b.floats, static_cast<std::uint32_t>(p.act)})
         m.push(n);
-      m.run((kChannels + 63) / 64, kRows);
+      m.run((kChannels + 63) / 64, rows);
       expect_same(got, want);
       expect_same(b.before, b.values);
     }
 }
 
-template <class Kernels> void check_scan(Kernels&& kernels) {
+template <class Kernels>
+void check_scan(Kernels&& kernels, const std::vector<std::uint32_t>& slots = kSlots,
+                std::initializer_list<std::uint32_t> sizes = {5u, 16u}) {
   std::mt19937 random(22);
-  constexpr std::uint32_t kRows = SlotBlocks::kRows;
+  const auto rows = static_cast<std::uint32_t>(slots.size());
   for (const bool by_channel : {false, true})
-    for (const std::uint32_t states : {5u, 16u}) {
+    for (const std::uint32_t states : sizes) {
       SCOPED_TRACE(testing::Message() << "by channel " << by_channel << ", " << states << " states");
       ops::SsmScanParams p;
       p.heads = 4;
@@ -89,16 +98,16 @@ template <class Kernels> void check_scan(Kernels&& kernels) {
       p.by_channel = by_channel ? 1 : 0;
       const std::uint32_t channels = p.channels(), tables = by_channel ? channels : p.heads,
                           bc_cols = 2 * p.groups * states, cols = by_channel ? channels : channels + bc_cols;
-      SlotBlocks b(random, channels * states);
+      SlotBlocks b(random, channels * states, slots);
       p.state = {b.part, b.floats};
-      std::vector<float> x = reals(random, kRows * cols), bc = reals(random, kRows * bc_cols),
-                         dt = reals(random, kRows * tables, 3.0f),
+      std::vector<float> x = reals(random, rows * cols), bc = reals(random, rows * bc_cols),
+                         dt = reals(random, rows * tables, 3.0f),
                          a = reals(random, by_channel ? channels * states : p.heads), d = reals(random, tables),
-                         bias = reals(random, tables), got(kRows * channels), want(got.size());
+                         bias = reals(random, tables), got(rows * channels), want(got.size());
       HostCall<ops::SsmScan> call{};
-      call.in = {tensor(x, DType::f32, Shape{kRows, cols}), tensor(dt, DType::f32, Shape{kRows, tables}),
-                 by_channel ? tensor(bc, DType::f32, Shape{kRows, bc_cols}) : HostTensor{}};
-      call.out[0] = tensor(want, DType::f32, Shape{kRows, channels});
+      call.in = {tensor(x, DType::f32, Shape{rows, cols}), tensor(dt, DType::f32, Shape{rows, tables}),
+                 by_channel ? tensor(bc, DType::f32, Shape{rows, bc_cols}) : HostTensor{}};
+      call.out[0] = tensor(want, DType::f32, Shape{rows, channels});
       call.w = {by_channel ? matrix_weight(a, channels) : vector_weight(a), vector_weight(d),
                 states == 5 ? HostWeight{} : vector_weight(bias)};
       call.state = b.state;
@@ -115,20 +124,22 @@ template <class Kernels> void check_scan(Kernels&& kernels) {
       m.input(b.slots);
       m.output(b.before);
       m.output(got);
-      for (const std::uint32_t n : {kRows, p.heads, p.head_dim, p.groups, states, by_channel ? 1u : 0u, cols,
+      for (const std::uint32_t n : {rows, p.heads, p.head_dim, p.groups, states, by_channel ? 1u : 0u, cols,
                                     by_channel ? bc_cols : cols, by_channel ? 0u : channels, b.part, b.floats})
         m.push(n);
-      m.run((channels + 63) / 64, kRows);
+      m.run((channels + 63) / 64, rows);
       expect_same(got, want);
       expect_same(b.before, b.values);
     }
 }
 
-template <class Kernels> void check_delta_net(Kernels&& kernels) {
+template <class Kernels>
+void check_delta_net(Kernels&& kernels, const std::vector<std::uint32_t>& slots = kSlots,
+                     std::initializer_list<std::uint32_t> sizes = {12u, 64u}) {
   std::mt19937 random(23);
-  constexpr std::uint32_t kRows = SlotBlocks::kRows;
+  const auto rows = static_cast<std::uint32_t>(slots.size());
   for (const bool alternates : {false, true})
-    for (const std::uint32_t key_dim : {12u, 64u}) {
+    for (const std::uint32_t key_dim : sizes) {
       SCOPED_TRACE(testing::Message() << "alternates " << alternates << ", " << key_dim);
       ops::SsmDeltaNetParams p;
       p.key_heads = 2;
@@ -138,19 +149,19 @@ template <class Kernels> void check_delta_net(Kernels&& kernels) {
       p.alternates = alternates ? 1 : 0;
       const auto cols = static_cast<std::uint32_t>(p.columns());
       const std::uint32_t values = p.value_heads * p.value_dim;
-      SlotBlocks b(random, values * key_dim);
+      SlotBlocks b(random, values * key_dim, slots);
       p.state = {b.part, b.floats};
-      std::vector<float> qkv = reals(random, kRows * cols), beta = reals(random, kRows * p.value_heads),
+      std::vector<float> qkv = reals(random, rows * cols), beta = reals(random, rows * p.value_heads),
                          alpha = reals(random, beta.size()), both = reals(random, 2 * beta.size()),
-                         a = reals(random, p.value_heads), bias = reals(random, p.value_heads), got(kRows * values),
+                         a = reals(random, p.value_heads), bias = reals(random, p.value_heads), got(rows * values),
                          want(got.size());
       HostCall<ops::SsmDeltaNet> call{};
-      const Shape of_gates{kRows, p.value_heads};
-      call.in[0] = tensor(qkv, DType::f32, Shape{kRows, cols});
+      const Shape of_gates{rows, p.value_heads};
+      call.in[0] = tensor(qkv, DType::f32, Shape{rows, cols});
       call.in[1] =
-          alternates ? tensor(beta, DType::f32, of_gates) : tensor(both, DType::f32, Shape{kRows, 2 * p.value_heads});
+          alternates ? tensor(beta, DType::f32, of_gates) : tensor(both, DType::f32, Shape{rows, 2 * p.value_heads});
       if (alternates) call.in[2] = tensor(alpha, DType::f32, of_gates);
-      call.out[0] = tensor(want, DType::f32, Shape{kRows, values});
+      call.out[0] = tensor(want, DType::f32, Shape{rows, values});
       call.w = {vector_weight(a), vector_weight(bias)};
       call.state = b.state;
       call.params = p;
@@ -164,12 +175,12 @@ template <class Kernels> void check_delta_net(Kernels&& kernels) {
       m.input(b.slots);
       m.output(b.before);
       m.output(got);
-      for (const std::uint32_t n : {kRows, p.key_heads, p.value_heads, p.key_dim, p.value_dim, alternates ? 1u : 0u})
+      for (const std::uint32_t n : {rows, p.key_heads, p.value_heads, p.key_dim, p.value_dim, alternates ? 1u : 0u})
         m.push(n);
       m.push(p.norm_eps);
       m.push(b.part);
       m.push(b.floats);
-      m.run(p.value_heads, kRows);
+      m.run(p.value_heads, rows);
       expect_same(got, want);
       expect_same(b.before, b.values);
     }

@@ -36,7 +36,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
 
   /// Opens the device, probes its numerics, lists the kernels, and tries them where DeviceOptions::self_test says so.
   ///
-  /// Errors: Errc::not_found without the probe's kernel; those of Device::open, probe_numerics, KernelSet and
+  /// Errors: Errc::not_found without the probe's kernel; those of Device::open, probe_numerics, PipelineSet and
   /// test_kernels().
   [[nodiscard]] Result<void> ready() noexcept {
     if (opened_) return {};
@@ -103,7 +103,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
   [[nodiscard]] const DeviceOptions<Loader>& options() const noexcept { return options_; }
   [[nodiscard]] const DeviceFacts& facts() const noexcept { return opened_->device->facts(); }
   /// What the probe found: canonical where every expression has the reference's bits.
-  [[nodiscard]] const Numerics& numerics() const noexcept { return opened_->numerics; }
+  [[nodiscard]] const DeviceNumerics& numerics() const noexcept { return opened_->numerics; }
 
   /// Calls `visit(what, memory)` for each piece of memory that the device itself holds.
   template <class Visit> void for_each_memory(const Visit& visit) const {
@@ -116,9 +116,9 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
         : device(std::move(opened)), staging(*device, timeout), kernels(a), weights(a) {}
     Owned<Device> device;
     Staging staging;
-    KernelSet kernels;
+    PipelineSet kernels;
     WeightStore weights;
-    Numerics numerics{};
+    DeviceNumerics numerics{};
   };
 
   [[nodiscard]] static constexpr Heap heap_of(device::MemoryRole use) noexcept {

@@ -21,7 +21,7 @@ class Commands {
   }
   ~Commands() {
     if (device_ != nullptr && !device_->is_abandoned())
-      device_->call().FreeCommandBuffers(device_->handle(), device_->commands(), 1, &handle_);
+      device_->functions().FreeCommandBuffers(device_->handle(), device_->commands(), 1, &handle_);
   }
 
   /// A buffer that is being recorded. Errors: the device's death; those of Vulkan.
@@ -30,14 +30,14 @@ class Commands {
     const VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, nullptr, device.commands(),
                                            VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
     VkCommandBuffer made = nullptr;
-    if (const VkResult r = device.call().AllocateCommandBuffers(device.handle(), &info, &made); r != VK_SUCCESS)
+    if (const VkResult r = device.functions().AllocateCommandBuffers(device.handle(), &info, &made); r != VK_SUCCESS)
       return device.failed(r, "making a command buffer");
     Commands commands;
     commands.device_ = &device;
     commands.handle_ = made;
     VkCommandBufferBeginInfo begin{};
     begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    if (const VkResult r = device.call().BeginCommandBuffer(made, &begin); r != VK_SUCCESS)
+    if (const VkResult r = device.functions().BeginCommandBuffer(made, &begin); r != VK_SUCCESS)
       return device.failed(r, "beginning a command buffer");
     return commands;
   }
@@ -47,35 +47,37 @@ class Commands {
   /// What kernels and copies wrote is there for the host.
   void show_to_host() noexcept { memory_barrier(kWork, {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT}); }
   void bind(const Pipeline& pipeline) noexcept {
-    call().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
+    functions().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
   }
   /// The argument block of the kernels that follow.
   void arguments(std::uint64_t address) noexcept {
-    call().CmdPushConstants(handle_, device_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof address, &address);
+    functions().CmdPushConstants(handle_, device_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof address, &address);
   }
-  void dispatch(std::uint32_t x, std::uint32_t y, std::uint32_t z) noexcept { call().CmdDispatch(handle_, x, y, z); }
+  void dispatch(std::uint32_t x, std::uint32_t y, std::uint32_t z) noexcept {
+    functions().CmdDispatch(handle_, x, y, z);
+  }
   /// A grid of three words at `offset` of `memory`, as they stand there when the kernel's turn comes.
   void dispatch(const Memory& memory, std::uint64_t offset) noexcept {
-    call().CmdDispatchIndirect(handle_, memory.buffer(), offset);
+    functions().CmdDispatchIndirect(handle_, memory.buffer(), offset);
   }
   void copy(VkBuffer from, VkBuffer to, const VkBufferCopy& part) noexcept {
-    call().CmdCopyBuffer(handle_, from, to, 1, &part);
+    functions().CmdCopyBuffer(handle_, from, to, 1, &part);
   }
   /// Writes a word at `offset` of `memory`.
   void write(const Memory& memory, std::uint64_t offset, std::uint32_t word) noexcept {
-    call().CmdFillBuffer(handle_, memory.buffer(), offset, sizeof word, word);
+    functions().CmdFillBuffer(handle_, memory.buffer(), offset, sizeof word, word);
   }
   void forget(const LaunchTimes& times, std::uint32_t count) noexcept {
-    call().CmdResetQueryPool(handle_, times.pool(), 0, count);
+    functions().CmdResetQueryPool(handle_, times.pool(), 0, count);
   }
   /// Timestamp `index` is the clock when every kernel before it has ended.
   void tell(const LaunchTimes& times, std::uint32_t index) noexcept {
-    call().CmdWriteTimestamp2(handle_, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, times.pool(), index);
+    functions().CmdWriteTimestamp2(handle_, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, times.pool(), index);
   }
   /// Writes `count` timestamps of 8 bytes at `offset` of `memory`.
   void write(const LaunchTimes& times, std::uint32_t count, const Memory& memory, std::uint64_t offset) noexcept {
-    call().CmdCopyQueryPoolResults(handle_, times.pool(), 0, count, memory.buffer(), offset, 8,
-                                   VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    functions().CmdCopyQueryPoolResults(handle_, times.pool(), 0, count, memory.buffer(), offset, 8,
+                                        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   }
   /// Ends the recording, hands it over and waits. Errors: those of end(), Device::submit and Device::wait.
   [[nodiscard]] Result<void> run(Device& device, std::uint64_t timeout) noexcept {
@@ -86,7 +88,7 @@ class Commands {
   }
   /// Errors: those of Vulkan.
   [[nodiscard]] Result<void> end() noexcept {
-    const VkResult r = call().EndCommandBuffer(handle_);
+    const VkResult r = functions().EndCommandBuffer(handle_);
     if (r != VK_SUCCESS) return device_->failed(r, "recording a command buffer");
     return {};
   }
@@ -103,7 +105,7 @@ class Commands {
                                VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT |
                                    VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT};
 
-  [[nodiscard]] const DeviceFunctions& call() const noexcept { return device_->call(); }
+  [[nodiscard]] const DeviceFunctions& functions() const noexcept { return device_->functions(); }
   void memory_barrier(const Scope& before, const Scope& after) noexcept {
     const VkMemoryBarrier2 memory{
         VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, nullptr, before.stages, before.access, after.stages, after.access};
@@ -111,7 +113,7 @@ class Commands {
     info.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
     info.memoryBarrierCount = 1;
     info.pMemoryBarriers = &memory;
-    call().CmdPipelineBarrier2(handle_, &info);
+    functions().CmdPipelineBarrier2(handle_, &info);
   }
 
   const Device* device_ = nullptr;

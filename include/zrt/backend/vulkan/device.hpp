@@ -55,7 +55,7 @@ class Device {
 
   [[nodiscard]] const DeviceFacts& facts() const noexcept { return facts_; }
   [[nodiscard]] const Instance& instance() const noexcept { return instance_; }
-  [[nodiscard]] const DeviceFunctions& call() const noexcept { return call_; }
+  [[nodiscard]] const DeviceFunctions& functions() const noexcept { return call_; }
   [[nodiscard]] VkDevice handle() const noexcept { return handle_; }
   [[nodiscard]] VkCommandPool commands() const noexcept { return commands_; }
   /// Of every pipeline: the address of an argument block as push constant.
@@ -136,13 +136,13 @@ class Device {
     if (auto r = make_layout(); !r) return r;
     VkPhysicalDeviceMemoryProperties2 memory{};
     memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
-    instance_.call().GetPhysicalDeviceMemoryProperties2(facts_.handle, &memory);
+    instance_.functions().GetPhysicalDeviceMemoryProperties2(facts_.handle, &memory);
     memory_ = memory.memoryProperties;
     return {};
   }
   [[nodiscard]] Result<void> make_device() noexcept {
-    Features present, wanted;
-    instance_.call().GetPhysicalDeviceFeatures2(facts_.handle, &present.core);
+    DeviceFeatures present, wanted;
+    instance_.functions().GetPhysicalDeviceFeatures2(facts_.handle, &present.core);
     want(wanted, present);
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue{};
@@ -158,17 +158,18 @@ class Device {
     info.pQueueCreateInfos = &queue;
     info.enabledExtensionCount = facts_.has_memory_budget ? 1 : 0;
     info.ppEnabledExtensionNames = &budget;
-    if (const VkResult r = instance_.call().CreateDevice(facts_.handle, &info, nullptr, &handle_); r != VK_SUCCESS) {
+    if (const VkResult r = instance_.functions().CreateDevice(facts_.handle, &info, nullptr, &handle_);
+        r != VK_SUCCESS) {
       handle_ = nullptr;
       return failure(r, "opening ", facts_.name.view());
     }
     return find_device_functions();
   }
   [[nodiscard]] Result<void> find_device_functions() noexcept {
-    const auto found = find_functions(instance_.call(), handle_);
+    const auto found = find_functions(instance_.functions(), handle_);
     if (!found) {
       const auto destroy =
-          reinterpret_cast<PFN_vkDestroyDevice>(instance_.call().GetDeviceProcAddr(handle_, "vkDestroyDevice"));
+          reinterpret_cast<PFN_vkDestroyDevice>(instance_.functions().GetDeviceProcAddr(handle_, "vkDestroyDevice"));
       if (destroy != nullptr) destroy(handle_, nullptr);
       handle_ = nullptr;
       return pass(found);

@@ -140,7 +140,7 @@ inline void read_heaps(const InstanceFunctions& call, DeviceFacts& facts) noexce
   if (facts.api_version < kApiVersion)
     return fail(Errc::unsupported_device, facts.name.view(), " is of Vulkan ", VK_API_VERSION_MAJOR(facts.api_version),
                 ".", VK_API_VERSION_MINOR(facts.api_version), ", 1.3 expected");
-  Features present;
+  DeviceFeatures present;
   call.GetPhysicalDeviceFeatures2(facts.handle, &present.core);
   if (const std::string_view missing = missing_feature(present); !missing.empty())
     return fail(Errc::unsupported_device, facts.name.view(), " (", facts.driver.view(), ") lacks the feature ",
@@ -155,9 +155,9 @@ inline void read_heaps(const InstanceFunctions& call, DeviceFacts& facts) noexce
 [[nodiscard]] inline DeviceFacts facts_of(const Instance& instance, VkPhysicalDevice device,
                                           const Allocator& allocator) noexcept {
   DeviceFacts facts{.handle = device};
-  detail::read_properties(instance.call(), facts);
-  detail::read_heaps(instance.call(), facts);
-  facts.usable = detail::check_usable(instance.call(), facts, allocator);
+  detail::read_properties(instance.functions(), facts);
+  detail::read_heaps(instance.functions(), facts);
+  facts.usable = detail::check_usable(instance.functions(), facts, allocator);
   return facts;
 }
 

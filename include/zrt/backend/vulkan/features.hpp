@@ -10,13 +10,13 @@
 namespace zrt::inline ZRT_ABI::vulkan {
 
 /// The features of Vulkan 1.0 to 1.3 as one chain; it stays where it is made.
-struct Features {
+struct DeviceFeatures {
   VkPhysicalDeviceFeatures2 core{};
   VkPhysicalDeviceVulkan11Features v11{};
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan13Features v13{};
 
-  Features() noexcept {
+  DeviceFeatures() noexcept {
     core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
@@ -25,51 +25,52 @@ struct Features {
     v11.pNext = &v12;
     v12.pNext = &v13;
   }
-  Features(const Features&) = delete;
-  Features& operator=(const Features&) = delete;
+  DeviceFeatures(const DeviceFeatures&) = delete;
+  DeviceFeatures& operator=(const DeviceFeatures&) = delete;
 };
 
 /// A feature by its name in the specification.
 struct NamedFeature {
   std::string_view name;
-  VkBool32& (*of)(Features& features) noexcept;
+  VkBool32& (*of)(DeviceFeatures& features) noexcept;
 };
 
 /// Without one of these no kernel runs.
 inline constexpr auto kRequiredFeatures = std::to_array<NamedFeature>({
-    {"shaderInt64", [](Features& f) noexcept -> VkBool32& { return f.core.features.shaderInt64; }},
-    {"shaderInt16", [](Features& f) noexcept -> VkBool32& { return f.core.features.shaderInt16; }},
-    {"shaderFloat64", [](Features& f) noexcept -> VkBool32& { return f.core.features.shaderFloat64; }},
-    {"storageBuffer16BitAccess", [](Features& f) noexcept -> VkBool32& { return f.v11.storageBuffer16BitAccess; }},
-    {"storageBuffer8BitAccess", [](Features& f) noexcept -> VkBool32& { return f.v12.storageBuffer8BitAccess; }},
-    {"shaderInt8", [](Features& f) noexcept -> VkBool32& { return f.v12.shaderInt8; }},
-    {"scalarBlockLayout", [](Features& f) noexcept -> VkBool32& { return f.v12.scalarBlockLayout; }},
-    {"timelineSemaphore", [](Features& f) noexcept -> VkBool32& { return f.v12.timelineSemaphore; }},
-    {"bufferDeviceAddress", [](Features& f) noexcept -> VkBool32& { return f.v12.bufferDeviceAddress; }},
-    {"vulkanMemoryModel", [](Features& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModel; }},
+    {"shaderInt64", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderInt64; }},
+    {"shaderInt16", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderInt16; }},
+    {"shaderFloat64", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderFloat64; }},
+    {"storageBuffer16BitAccess",
+     [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v11.storageBuffer16BitAccess; }},
+    {"storageBuffer8BitAccess", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.storageBuffer8BitAccess; }},
+    {"shaderInt8", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.shaderInt8; }},
+    {"scalarBlockLayout", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.scalarBlockLayout; }},
+    {"timelineSemaphore", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.timelineSemaphore; }},
+    {"bufferDeviceAddress", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.bufferDeviceAddress; }},
+    {"vulkanMemoryModel", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModel; }},
     {"vulkanMemoryModelDeviceScope",
-     [](Features& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModelDeviceScope; }},
-    {"synchronization2", [](Features& f) noexcept -> VkBool32& { return f.v13.synchronization2; }},
-    {"maintenance4", [](Features& f) noexcept -> VkBool32& { return f.v13.maintenance4; }},
+     [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModelDeviceScope; }},
+    {"synchronization2", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.synchronization2; }},
+    {"maintenance4", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.maintenance4; }},
 });
 
 /// Used where a device has them.
 inline constexpr auto kOptionalFeatures = std::to_array<NamedFeature>({
-    {"shaderFloat16", [](Features& f) noexcept -> VkBool32& { return f.v12.shaderFloat16; }},
-    {"subgroupSizeControl", [](Features& f) noexcept -> VkBool32& { return f.v13.subgroupSizeControl; }},
-    {"computeFullSubgroups", [](Features& f) noexcept -> VkBool32& { return f.v13.computeFullSubgroups; }},
-    {"shaderIntegerDotProduct", [](Features& f) noexcept -> VkBool32& { return f.v13.shaderIntegerDotProduct; }},
+    {"shaderFloat16", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.shaderFloat16; }},
+    {"subgroupSizeControl", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.subgroupSizeControl; }},
+    {"computeFullSubgroups", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.computeFullSubgroups; }},
+    {"shaderIntegerDotProduct", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.shaderIntegerDotProduct; }},
 });
 
 /// The first required feature that is missing, or an empty name.
-[[nodiscard]] inline std::string_view missing_feature(Features& present) noexcept {
+[[nodiscard]] inline std::string_view missing_feature(DeviceFeatures& present) noexcept {
   for (const NamedFeature& feature : kRequiredFeatures)
     if (feature.of(present) == VK_FALSE) return feature.name;
   return {};
 }
 
 /// Asks for what is required, and for what else is present.
-inline void want(Features& wanted, Features& present) noexcept {
+inline void want(DeviceFeatures& wanted, DeviceFeatures& present) noexcept {
   for (const NamedFeature& feature : kRequiredFeatures) feature.of(wanted) = VK_TRUE;
   for (const NamedFeature& feature : kOptionalFeatures) feature.of(wanted) = feature.of(present);
 }

@@ -49,7 +49,7 @@ class Instance {
     return found;
   }
 
-  [[nodiscard]] const InstanceFunctions& call() const noexcept { return call_; }
+  [[nodiscard]] const InstanceFunctions& functions() const noexcept { return call_; }
   /// It stays with the process: something on it may still run.
   void keep() noexcept { handle_ = nullptr; }
 

@@ -19,7 +19,7 @@ class LaunchTimes {
   }
   ~LaunchTimes() {
     if (device_ != nullptr && !device_->is_abandoned())
-      device_->call().DestroyQueryPool(device_->handle(), pool_, nullptr);
+      device_->functions().DestroyQueryPool(device_->handle(), pool_, nullptr);
   }
 
   /// Errors: the device's death; those of Vulkan.
@@ -29,7 +29,7 @@ class LaunchTimes {
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
     info.queryCount = count;
     LaunchTimes times;
-    const VkResult r = device.call().CreateQueryPool(device.handle(), &info, nullptr, &times.pool_);
+    const VkResult r = device.functions().CreateQueryPool(device.handle(), &info, nullptr, &times.pool_);
     if (r != VK_SUCCESS) return device.failed(r, "making ", count, " timestamps");
     times.device_ = &device;
     return times;

@@ -20,9 +20,9 @@ class Memory {
   ~Memory() {
     if (device_ == nullptr || device_->is_abandoned()) return;
     device_->addresses().remove(buffer_);
-    device_->call().DestroyBuffer(device_->handle(), buffer_, nullptr);
+    device_->functions().DestroyBuffer(device_->handle(), buffer_, nullptr);
     // Mapped memory may be freed as it is.
-    device_->call().FreeMemory(device_->handle(), memory_, nullptr);
+    device_->functions().FreeMemory(device_->handle(), memory_, nullptr);
   }
 
   /// Errors: the device's death; Errc::invalid_argument for no bytes; out_of_memory for more than an allocation of the
@@ -78,14 +78,14 @@ class Memory {
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes_;
     info.usage = kUsage;
-    const VkResult r = device_->call().CreateBuffer(device_->handle(), &info, nullptr, &buffer_);
+    const VkResult r = device_->functions().CreateBuffer(device_->handle(), &info, nullptr, &buffer_);
     if (r == VK_SUCCESS) return {};
     buffer_ = nullptr;
     return failed(r, "making a buffer");
   }
   [[nodiscard]] Result<void> take() noexcept {
     VkMemoryRequirements needs{};
-    device_->call().GetBufferMemoryRequirements(device_->handle(), buffer_, &needs);
+    device_->functions().GetBufferMemoryRequirements(device_->handle(), buffer_, &needs);
     const auto type = choose_memory_type(device_->memory(), needs.memoryTypeBits, heap_);
     if (!type) return pass(type);
     const VkMemoryType& chosen = device_->memory().memoryTypes[*type];
@@ -95,7 +95,7 @@ class Memory {
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
     const VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, needs.size, *type};
-    const VkResult r = device_->call().AllocateMemory(device_->handle(), &info, nullptr, &memory_);
+    const VkResult r = device_->functions().AllocateMemory(device_->handle(), &info, nullptr, &memory_);
     if (r == VK_SUCCESS) return {};
     memory_ = nullptr;
     return failed(r, "an allocation");
@@ -109,7 +109,7 @@ class Memory {
     memory.pNext = &budget;
     std::uint64_t left = device_->memory().memoryHeaps[heap].size;
     if (device_->facts().has_memory_budget) {
-      device_->instance().call().GetPhysicalDeviceMemoryProperties2(device_->facts().handle, &memory);
+      device_->instance().functions().GetPhysicalDeviceMemoryProperties2(device_->facts().handle, &memory);
       left = budget.heapBudget[heap] > budget.heapUsage[heap] ? budget.heapBudget[heap] - budget.heapUsage[heap] : 0;
     }
     if (bytes <= left) return {};
@@ -117,7 +117,7 @@ class Memory {
                 device_->facts().name.view(), " has ", left, " left");
   }
   [[nodiscard]] Result<void> place() noexcept {
-    const DeviceFunctions& call = device_->call();
+    const DeviceFunctions& call = device_->functions();
     if (const VkResult r = call.BindBufferMemory(device_->handle(), buffer_, memory_, 0); r != VK_SUCCESS)
       return failed(r, "binding");
     if (is_seen_) {

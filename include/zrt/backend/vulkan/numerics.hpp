@@ -17,7 +17,7 @@ enum class FmaMode : std::uint32_t {
 };
 
 /// What a device computes with the reference's bits, and how. A driver promises little of it: probe_numerics() tries.
-struct Numerics {
+struct DeviceNumerics {
   FmaMode fma = FmaMode::soft;
   bool divides_in_f64 = false;  ///< division and square root: specialisation constant 1
   NumericsClass promise = NumericsClass::relaxed;

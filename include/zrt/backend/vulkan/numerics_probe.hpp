@@ -129,7 +129,7 @@ class ProbeMemory {
 
 /// Runs the probe under these choices and counts what differs from the host. Errors: those of the device.
 [[nodiscard]] inline Result<Mismatches> probe(Device& device, Span<const std::uint32_t> spirv,
-                                              const Numerics& numerics) noexcept {
+                                              const DeviceNumerics& numerics) noexcept {
   const auto constants = numerics.constants();
   const auto kernel = Pipeline::make(device, kProbeName, spirv, constants);
   if (!kernel) return pass(kernel);
@@ -140,7 +140,7 @@ class ProbeMemory {
 }
 
 /// What to choose, by what the device's own instructions and those in f64 got wrong. Its own come first: they are fast.
-[[nodiscard]] constexpr Numerics choose_numerics(const Mismatches& own, const Mismatches& in_f64) noexcept {
+[[nodiscard]] constexpr DeviceNumerics choose_numerics(const Mismatches& own, const Mismatches& in_f64) noexcept {
   const auto exact = [](const Mismatches& counts, auto... what) { return (of(counts, what) + ... + 0u) == 0; };
   const bool fuses = exact(own, Probed::fused, Probed::chain), divides = exact(own, Probed::quotient, Probed::root);
   const bool others = exact(own, Probed::sum, Probed::product, Probed::unfused, Probed::half);
@@ -152,7 +152,7 @@ class ProbeMemory {
 }
 
 /// Tries the device with both choices. Errors: those of the device.
-[[nodiscard]] inline Result<Numerics> probe_numerics(Device& device, Span<const std::uint32_t> spirv) noexcept {
+[[nodiscard]] inline Result<DeviceNumerics> probe_numerics(Device& device, Span<const std::uint32_t> spirv) noexcept {
   const auto own = probe(device, spirv, {.fma = FmaMode::native, .divides_in_f64 = false});
   if (!own) return pass(own);
   const auto in_f64 = probe(device, spirv, {.fma = FmaMode::soft, .divides_in_f64 = true});

@@ -19,7 +19,7 @@ class Pipeline {
   }
   ~Pipeline() {
     if (device_ != nullptr && !device_->is_abandoned())
-      device_->call().DestroyPipeline(device_->handle(), handle_, nullptr);
+      device_->functions().DestroyPipeline(device_->handle(), handle_, nullptr);
   }
 
   /// Makes the kernel's entry point main; `constants` have the ids 0, 1, ... `name` is for errors.
@@ -35,10 +35,11 @@ class Pipeline {
     info.codeSize = spirv.size_bytes();
     info.pCode = spirv.data();
     VkShaderModule module = nullptr;
-    if (const VkResult r = device.call().CreateShaderModule(device.handle(), &info, nullptr, &module); r != VK_SUCCESS)
+    if (const VkResult r = device.functions().CreateShaderModule(device.handle(), &info, nullptr, &module);
+        r != VK_SUCCESS)
       return device.failed(r, "taking kernel ", name);
     auto pipeline = make(device, name, module, constants);
-    device.call().DestroyShaderModule(device.handle(), module, nullptr);
+    device.functions().DestroyShaderModule(device.handle(), module, nullptr);
     return pipeline;
   }
 
@@ -66,7 +67,7 @@ class Pipeline {
     info.stage.pSpecializationInfo = &values;
     info.layout = device.layout();
     VkPipeline made = nullptr;
-    const VkResult r = device.call().CreateComputePipelines(device.handle(), nullptr, 1, &info, nullptr, &made);
+    const VkResult r = device.functions().CreateComputePipelines(device.handle(), nullptr, 1, &info, nullptr, &made);
     if (r != VK_SUCCESS) return device.failed(r, "compiling kernel ", name);
     Pipeline pipeline;
     pipeline.device_ = &device;

@@ -2,9 +2,9 @@
 // zrt/backend/vulkan/self_test.hpp: the kernels of an engine, each once on its device before the first step.
 #pragma once
 
-#include <zrt/backend/vulkan/kernel_set.hpp>
 #include <zrt/backend/vulkan/memory.hpp>
 #include <zrt/backend/vulkan/one_off.hpp>
+#include <zrt/backend/vulkan/pipeline_set.hpp>
 #include <zrt/device/selftest/kernel_cases.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -80,8 +80,8 @@ class CaseMemory {
 /// What a case is run on.
 struct SelfTestRun {
   Device* device;
-  KernelSet* kernels;
-  Numerics numerics;
+  PipelineSet* kernels;
+  DeviceNumerics numerics;
 
   [[nodiscard]] Result<void> operator()(const device::KernelCase& c) const noexcept {
     const Span<const device::KernelSignature> all = kernels->signatures();
@@ -99,7 +99,8 @@ struct SelfTestRun {
 /// Runs a case of each kernel that zrt has a case for.
 ///
 /// Errors: with the kernel's name in front, Errc::spec_violation for another result; those of the device.
-[[nodiscard]] ZRT_COLD inline Result<void> test_kernels(Device& device, KernelSet& kernels, const Numerics& numerics,
+[[nodiscard]] ZRT_COLD inline Result<void> test_kernels(Device& device, PipelineSet& kernels,
+                                                        const DeviceNumerics& numerics,
                                                         const Allocator& allocator) noexcept {
   detail::SelfTestRun run{&device, &kernels, numerics};
   return device::for_each_kernel_case(allocator, {&run, [](void* context, const device::KernelCase& c) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/vulkan/kernel_set.hpp: the kernels that a device has been given, by number, compiled when they are needed.
+// zrt/backend/vulkan/pipeline_set.hpp: the kernels that a device has been given, by number, compiled when they are needed.
 #pragma once
 
 #include <zrt/backend/vulkan/numerics.hpp>
@@ -30,9 +30,9 @@ using KernelFiles = Span<const KernelFile>;
 }
 
 /// Kernels by their place in a list. A kernel's number is its place among signatures().
-class KernelSet {
+class PipelineSet {
  public:
-  explicit KernelSet(const Allocator& allocator) noexcept
+  explicit PipelineSet(const Allocator& allocator) noexcept
       : signatures_(allocator), files_(allocator), made_(allocator) {}
 
   /// Lists the files whose kernels the room knows; others, as that of the probe, are left out.
@@ -54,7 +54,7 @@ class KernelSet {
 
   /// The kernel of that number, compiled. Errors: those of words_of and Pipeline::make.
   [[nodiscard]] Result<const Pipeline*> pipeline(const Device& device, std::size_t number,
-                                                 const Numerics& numerics) noexcept {
+                                                 const DeviceNumerics& numerics) noexcept {
     Pipeline& pipeline = made_[number];
     if (pipeline.handle() != nullptr) return &pipeline;
     const auto words = words_of(files_[number], files_.allocator());
