@@ -20,6 +20,9 @@ namespace program {
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
 [[nodiscard]] int embed(const EmbedOptions& options);
 [[nodiscard]] int ptir_run(const PtirOptions& options);
+[[nodiscard]] int ptir_convert(const PtirConvertOptions& options);
+[[nodiscard]] int onnx_inspect(const InspectOnnxOptions& options);
+[[nodiscard]] int onnx_bench(const BenchOnnxOptions& options);
 [[nodiscard]] int fused_run(const FusedOptions& options);
 [[nodiscard]] int pm4_decode(const Pm4DecodeOptions& options);
 [[nodiscard]] int pm4_pack(const Pm4PackOptions& options);

@@ -2,6 +2,7 @@
 // examples/zrt/fused.cpp: runs a fused program on tensors from files, in evaluation or in training.
 #include "commands.hpp"
 #include "npy.hpp"
+#include "npz.hpp"
 #include "output.hpp"
 #include "tensor_output.hpp"
 #include "tensor_program.hpp"
@@ -36,6 +37,13 @@ zrt::Result<Array> read_feed(const std::string& bytes, const fused::Meta* meta) 
 }
 
 /// The tensors in the order of the program's feeds; a feed without one has none.
+/// The ids of the feeds, parted by commas.
+std::string feed_names(const fused::FusedProgram& program) {
+  std::string names;
+  for (const auto id : program.feeds) names += (names.empty() ? "" : ", ") + std::to_string(id);
+  return names.empty() ? "none" : names;
+}
+
 zrt::Result<std::vector<std::optional<Array>>> read_feeds(const fused::FusedProgram& program,
                                                           const std::vector<std::string>& feeds) {
   std::vector<std::optional<Array>> found(program.feeds.size());
@@ -48,9 +56,11 @@ zrt::Result<std::vector<std::optional<Array>>> read_feeds(const fused::FusedProg
       return zrt::fail(zrt::Errc::invalid_argument, "--feed ", std::string_view(feed), ": expected id=file.npy");
     std::size_t place = 0;
     while (place < program.feeds.size() && program.feeds[place] != id) ++place;
-    if (place == program.feeds.size()) return zrt::fail(zrt::Errc::not_found, "the program has no feed ", id);
+    if (place == program.feeds.size())
+      return zrt::fail(zrt::Errc::not_found, "the program has no feed ", id,
+                       ", its feeds: ", std::string_view(feed_names(program)));
     if (found[place]) return zrt::fail(zrt::Errc::duplicate_name, "feed ", id, " is given twice");
-    const auto bytes = read_file(feed.substr(equals + 1));
+    const auto bytes = read_npy_file(feed.substr(equals + 1));
     if (!bytes) return zrt::pass(bytes);
     auto array = read_feed(*bytes, program.meta_of(id));
     if (!array) return zrt::fail(array.error().code(), "feed ", id, ": ", array.error().text());
@@ -85,7 +95,9 @@ int fused_run(const FusedOptions& o) {
   if (!source && read.cut.step != fused::CutWire::kNone) return broken(read.program, read.cut, read.cause);
   if (!source) return failed(of_file(source.error(), o.file));
   fused::CutWire cut;
-  auto given = read_feeds(*source, o.feeds);
+  const auto feeds = feeds_of_archives(o.feeds);
+  if (!feeds) return failed(feeds.error());
+  auto given = read_feeds(*source, *feeds);
   if (!given) return failed(given.error());
   std::vector<Array> arrays;
   std::vector<fused::FeedType> types;

@@ -455,7 +455,8 @@ void add_fit(CLI::App& app, std::string& fit) {
 
 void add_ptir_run(CLI::App& app, PtirOptions& o) {
   app.add_option("file", o.file, "Program: .json, .onnx, or text under any other name")->required()->type_name(kFile);
-  app.add_option("--feed", o.feeds, "An input, by name or as %id, from a .npy file; may be given several times")
+  app.add_option("--feed", o.feeds,
+                 "An input, by name or as %id, from a .npy file, or all of a .npz file; may be given several times")
       ->type_name("NAME=FILE")
       ->take_all();
   app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
@@ -472,13 +473,62 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
       ->check(kDecimal);
   app.add_option("--dump", o.dump, "Print the plan, the program for Graphviz, or the program as C, and do not run it")
       ->check(CLI::IsMember({"plan", "dot", "c"}));
-  app.add_option("--out", o.out, "Folder for the outputs as .npy files, created if missing. Default: print them");
+  app.add_option("--out", o.out,
+                 "Folder for the outputs as .npy files, created if missing, or one .npz file. Default: print them");
+  app.add_flag("--json", o.json, "Print JSON");
+}
+
+/// Extents of symbols.
+void add_extents(CLI::App& app, std::map<std::string, std::uint32_t>& extents) {
+  const auto read = [&extents](const CLI::results_t& given) {
+    for (const std::string& one : given) {
+      const std::size_t equals = one.find('=');
+      std::uint32_t number = 0;
+      if (equals == std::string::npos || equals == 0 ||
+          !read_decimal(std::string_view(one).substr(equals + 1), number) || number == 0)
+        throw CLI::ValidationError("--extent", "'" + one + "' is no SYMBOL=NUMBER");
+      extents[one.substr(0, equals)] = number;
+    }
+    return true;
+  };
+  app.add_option("--extent", read, "Extent of a symbol of an ONNX file; may be given several times")
+      ->type_name("SYMBOL=UINT")
+      ->take_all();
+}
+
+void add_ptir_convert(CLI::App& app, PtirConvertOptions& o) {
+  app.add_option("file", o.file, "Program: .json, .onnx, or text under any other name")->required()->type_name(kFile);
+  app.add_option("-o,--out", o.out, "File to write, as JSON if it ends in .json. Default: stdout")->type_name(kFile);
+  app.add_option("--to", o.to, "Form to write, whatever the file is called")->check(CLI::IsMember({"text", "json"}));
+  add_extents(app, o.extents);
+}
+
+void add_onnx_inspect(CLI::App& app, InspectOnnxOptions& o) {
+  app.add_option("file", o.file, "ONNX file")->required()->type_name(kFile);
+  app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
+  add_extents(app, o.extents);
+  app.add_flag("--json", o.json, "Print JSON");
+}
+
+void add_onnx_bench(CLI::App& app, BenchOnnxOptions& o) {
+  app.add_option("file", o.file, "ONNX file")->required()->type_name(kFile);
+  app.add_option("--feed", o.feeds, "An input from a .npy file, or all of a .npz file; others are ones")
+      ->type_name("NAME=FILE")
+      ->take_all();
+  app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
+  add_threads(app, o.threads, "Workers");
+  app.add_option("-r,--runs", o.runs, "Runs to measure")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 100000u))
+      ->capture_default_str();
+  add_extents(app, o.extents);
   app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_fused_run(CLI::App& app, FusedOptions& o) {
   app.add_option("file", o.file, "Fused program as JSON")->required()->type_name(kFile);
-  app.add_option("--feed", o.feeds, "A feed, by its id, from a .npy file; may be given several times")
+  app.add_option("--feed", o.feeds,
+                 "A feed, by its id, from a .npy file, or all of a .npz file; may be given several times")
       ->type_name("ID=FILE")
       ->take_all();
   app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
@@ -874,7 +924,7 @@ std::vector<std::string> words_backwards(int argc, char** argv) {
 int print_page(const std::string& page) { return print(page) ? kOk : cannot_write("stdout"); }
 
 int run(int argc, char** argv) {
-  CLI::App app("Runs language models from GGUF files.", "zrt");
+  CLI::App app("Runs language models from GGUF files, and tensor programs from PTIR and ONNX files.", "zrt");
   app.set_version_flag("--version", "zrt " + std::string(zrt::version()), "Print the version and exit");
   app.require_subcommand(1);
   int status = kOk;
@@ -895,6 +945,13 @@ int run(int argc, char** argv) {
   const auto ptir = app.add_subcommand("ptir", "Tensor programs: portable tensor IR or ONNX");
   ptir->require_subcommand(1);
   add(*ptir, "run", "Run a program on tensors from files", &add_ptir_run, &ptir_run, status);
+  add(*ptir, "convert", "Write a program as text or JSON, an ONNX file too", &add_ptir_convert, &ptir_convert, status);
+  const auto onnx = app.add_subcommand("onnx", "ONNX files: what they hold and need, their results, their speed");
+  onnx->require_subcommand(1);
+  add(*onnx, "inspect", "Show inputs, outputs, operators, what is refused, and what a run takes", &add_onnx_inspect,
+      &onnx_inspect, status);
+  add(*onnx, "run", "Run a file on tensors from files", &add_ptir_run, &ptir_run, status);
+  add(*onnx, "bench", "Measure preparing and running", &add_onnx_bench, &onnx_bench, status);
   const auto fused = app.add_subcommand("fused", "Fused programs: steps in order, in evaluation or training");
   fused->require_subcommand(1);
   add(*fused, "run", "Run a program on tensors from files", &add_fused_run, &fused_run, status);

@@ -4,17 +4,61 @@
 
 #include <zrt/ir/ptir/program.hpp>
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace program {
 
+/// What an ONNX file says of one axis: an extent, the symbol of one, or nothing.
+struct DeclaredAxis {
+  std::string symbol;
+  std::optional<std::uint32_t> extent;
+};
+
+/// What an ONNX file says of an input or output.
+struct DeclaredTensor {
+  std::string name;
+  zrt::DType dtype{};
+  std::vector<DeclaredAxis> axes;
+  bool shaped = false;  ///< the file states the axes
+};
+
+/// An operator of an ONNX file's main graph.
+struct UsedOperator {
+  std::string name;  ///< with its domain, where that is not the standard's
+  std::size_t count = 0;
+  std::string refusal;  ///< why it is refused whatever its operands are; empty where it is not
+};
+
+/// What an ONNX file holds.
+struct OnnxFile {
+  std::int64_t opset = 0;
+  std::vector<DeclaredTensor> inputs;
+  std::vector<DeclaredTensor> outputs;
+  std::vector<UsedOperator> operators;
+  std::size_t nodes = 0;
+  std::uint64_t parameters = 0;  ///< elements of all initialisers
+  std::uint64_t parameter_bytes = 0;
+};
+
+/// Looks into the bytes of an ONNX file without translating it.
+[[nodiscard]] zrt::Result<OnnxFile> declared_in(const std::string& bytes);
+
+/// Reads the bytes of an ONNX file; symbols in `extents` are these numbers.
+///
+/// Errors: those of the reader.
+[[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(const std::string& bytes,
+                                                            const std::map<std::string, std::uint32_t>& extents);
+
 /// Reads the bytes of an ONNX file for the inputs in `feeds`, each NAME=FILE.npy: their extents are the inputs' own,
 /// and one whose value decides a shape becomes a constant and is taken off `feeds`.
 ///
 /// Errors: those of the reader; Errc::invalid_argument for a feed that is no NAME=FILE, Errc::not_found for one
-/// that names no input, and the errors of reading a .npy file. `unrolled_trips` is zrt::ir::onnx::ReadOptions', where
+/// that names no input, Errc::shape_mismatch for one whose axes are not those that the file declares or whose symbols
+/// are not those of an input before, and the errors of reading a .npy file. `unrolled_trips` is zrt::ir::onnx::ReadOptions', where
 /// it is given.
 [[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(const std::string& bytes, std::vector<std::string>& feeds,
                                                             std::optional<std::int64_t> unrolled_trips);

@@ -5,6 +5,7 @@
 #include "model.hpp"
 #include <zrt/model/fitted_image.hpp>
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -175,6 +176,30 @@ struct PtirOptions {
   std::optional<std::int64_t> unrolled_trips;  ///< absent: the reader's own
   std::string dump;
   std::string out;
+  bool json = false;
+};
+
+struct PtirConvertOptions {
+  std::string file;
+  std::string out;                               ///< empty: stdout
+  std::string to;                                ///< text or json; empty: by the name of `out`
+  std::map<std::string, std::uint32_t> extents;  ///< of symbols
+};
+
+struct InspectOnnxOptions {
+  std::string file;
+  std::string backend = "cpu";
+  std::map<std::string, std::uint32_t> extents;  ///< of symbols
+  bool json = false;
+};
+
+struct BenchOnnxOptions {
+  std::string file;
+  std::vector<std::string> feeds;
+  std::string backend = "cpu";
+  std::uint32_t threads = 1;
+  std::uint32_t runs = 10;
+  std::map<std::string, std::uint32_t> extents;  ///< of symbols
   bool json = false;
 };
 

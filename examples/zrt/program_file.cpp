@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/program_file.cpp: a tensor program and its inputs from files.
+#include "npz.hpp"
 #include "onnx_program.hpp"
 #include "output.hpp"
 #include "program_file.hpp"
@@ -12,6 +13,14 @@ namespace program {
 namespace ptir = zrt::ir::ptir;
 
 namespace {
+
+/// The names of the inputs, parted by commas.
+std::string input_names(const ptir::Program& source) {
+  std::string names;
+  for (const ptir::Parameter& input : source.regions[0].parameters)
+    names += (names.empty() ? "" : ", ") + input_name(input);
+  return names.empty() ? "none" : names;
+}
 
 /// What --feed calls an input: its name, or its id.
 bool is_called(const ptir::Parameter& input, std::string_view name) {
@@ -44,15 +53,17 @@ zrt::Result<std::vector<std::optional<Array>>> read_feeds(const ptir::Program& s
   for (const std::string& feed : feeds) {
     const std::size_t equals = feed.find('=');
     if (equals == std::string::npos)
-      return zrt::fail(zrt::Errc::invalid_argument, "--feed ", std::string_view(feed), ": expected name=file.npy");
+      return zrt::fail(zrt::Errc::invalid_argument, "--feed ", std::string_view(feed),
+                       ": expected NAME=FILE.npy or ARCHIVE.npz");
     const std::string name = feed.substr(0, equals);
     std::size_t input = 0;
     while (input < inputs.size() && !is_called(inputs[input], name)) ++input;
     if (input == inputs.size())
-      return zrt::fail(zrt::Errc::not_found, "the program has no input ", std::string_view(name));
+      return zrt::fail(zrt::Errc::not_found, "the program has no input ", std::string_view(name),
+                       ", its inputs: ", std::string_view(input_names(source)));
     if (arrays[input]) return zrt::fail(zrt::Errc::duplicate_name, "input ", std::string_view(name), " is fed twice");
     const std::string path = feed.substr(equals + 1);
-    const auto bytes = read_file(path);
+    const auto bytes = read_npy_file(path);
     if (!bytes) return zrt::pass(bytes);
     auto array = read_npy(*bytes, inputs[input].type.dtype);
     if (!array)

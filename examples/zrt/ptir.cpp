@@ -2,6 +2,7 @@
 // examples/zrt/ptir.cpp: runs a program of the portable tensor IR on tensors from files.
 #include "commands.hpp"
 #include "npy.hpp"
+#include "npz.hpp"
 #include "output.hpp"
 #include "plan_json.hpp"
 #include "program_file.hpp"
@@ -20,7 +21,9 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 int ptir_run(const PtirOptions& o) {
-  std::vector<std::string> feeds = o.feeds;
+  auto given = feeds_of_archives(o.feeds);
+  if (!given) return failed(given.error());
+  std::vector<std::string>& feeds = *given;
   const auto source = read_program(o.file, feeds, o.unrolled_trips);
   if (!source) return failed(source.error());
   if (o.dump == "dot") {

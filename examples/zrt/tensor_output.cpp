@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/tensor_output.cpp: tensors as text, as JSON and as files.
+#include "npz.hpp"
 #include "output.hpp"
 #include "plan_json.hpp"
 #include "tensor_output.hpp"
@@ -113,7 +114,8 @@ std::vector<Array> room_for_outputs(const zrt::plan::ExecutionPlan& plan) {
 int show_tensors(const std::vector<std::string>& wanted, const zrt::plan::ExecutionPlan& plan,
                  const std::vector<Array>& outputs, const std::string& out, bool json) {
   const std::vector<std::string> names = distinct(wanted);
-  if (!out.empty()) {
+  std::vector<NpzMember> members;
+  if (!out.empty() && !is_npz(out)) {
     std::error_code error;
     std::filesystem::create_directories(out, error);
     if (error) return failed(write_error(out, error.value()));
@@ -130,6 +132,10 @@ int show_tensors(const std::vector<std::string>& wanted, const zrt::plan::Execut
       std::uint64_t next = 0;
       one["values"] = elements_json(outputs[i], 0, next);
       text += " = " + one["values"].dump() + "\n";
+    } else if (is_npz(out)) {
+      members.push_back({names[i], write_npy(outputs[i])});
+      one["file"] = out;
+      text += " in " + out + "\n";
     } else {
       const std::string path = (std::filesystem::path(out) / file_name(names[i])).string();
       if (auto r = write_file(path, write_npy(outputs[i])); !r) return failed(r.error());
@@ -137,6 +143,11 @@ int show_tensors(const std::vector<std::string>& wanted, const zrt::plan::Execut
       text += " in " + path + "\n";
     }
     all.push_back(std::move(one));
+  }
+  if (is_npz(out)) {
+    const auto archive = write_npz(members);
+    if (!archive) return failed(archive.error());
+    if (auto r = write_file(out, *archive); !r) return failed(r.error());
   }
   if (json) text = Json{{"outputs", std::move(all)}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return print(text) ? kOk : cannot_write("stdout");

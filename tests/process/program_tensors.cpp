@@ -113,7 +113,7 @@ TEST_F(Program, LoopsMakeAsManyTripsAsAsked) {
   EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "3"}).out, "z: si64 [3] = [0,1,2]\n");
   EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "2"}).err,
             "zrt: unimplemented: " + model +
-                ": node 0  (Loop): 3 trips with scan outputs, at most 2 by ReadOptions::unrolled_trips\n");
+                ": node 0  (Loop): 3 trips with scan outputs, at most 2 by --unrolled-trips\n");
 }
 
 TEST_F(Program, RunsATensorProgram) {

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <support/onnx_file.hpp>
 #include <vector>
@@ -370,6 +372,34 @@ TEST(OnnxReader, ResultsAreWhatTheModelDeclares) {
   ir::onnx::ReadOptions options;
   options.types = wider;
   EXPECT_TRUE(read(model(relu + output("y", kFloat, {2, 3})), options));
+}
+
+/// A chain of as many nodes, each of which reads the one before and the input.
+std::string chain(std::size_t nodes) {
+  std::string graph = input("x", kFloat, {16}), last = "x";
+  for (std::size_t i = 0; i < nodes; ++i) {
+    std::string next = "v" + std::to_string(i);
+    graph += node(i % 2 == 0 ? "Mul" : "Add", {last, "x"}, {next});
+    last = std::move(next);
+  }
+  return model(graph + output(last));
+}
+/// Processor time of reading a file, the least of five.
+double seconds(const std::string& file) {
+  double least = 1e9;
+  for (int round = 0; round < 5; ++round) {
+    const std::clock_t before = std::clock();
+    const auto program = read(file);
+    EXPECT_TRUE(program) << program.error().text();
+    least = std::min(least, static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
+  }
+  return least;
+}
+
+TEST(OnnxReader, TakesTimeInProportionToTheNodes) {
+  const double few = seconds(chain(4000));
+  const double many = seconds(chain(16000));
+  EXPECT_LT(many, 6 * few) << few << " s and " << many << " s";
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/bound_plan.hpp>
-#include <zrt/exec/footprint.hpp>
+#include <zrt/exec/hazards.hpp>
 #include <zrt/exec/state_store.hpp>
 #include <zrt/exec/step_bounds.hpp>
 #include <zrt/exec/weights.hpp>
@@ -48,7 +48,7 @@ template <class B> struct RecordTask {
   typename B::Memory& arena;
   std::uint64_t base;  ///< byte of the arena at which the plan's memory begins
   RecordedPlan<B>& recording;
-  Vector<Footprint> footprints;  ///< of the instructions so far
+  Hazards hazards;
 };
 
 /// Binds one plan and its regions.
@@ -81,7 +81,8 @@ template <class B> class Binder {
     auto made = Owned<RecordedPlan<B>>::make(plan.allocator, typename B::Program(device_), std::move(layout.mapping),
                                              plan.allocator);
     if (!made) return pass(made);
-    RecordTask<B> task{plan, layout, weights, states, arena, base, **made, Vector<Footprint>(plan.allocator)};
+    RecordTask<B> task{plan, layout, weights, states, arena, base, **made, Hazards(plan.allocator)};
+    if (auto r = task.hazards.begin((*made)->mapping); !r) return pass(r);
     if (auto r = show_registers(task); !r) return pass(r);
     if (auto r = show_ports(task); !r) return pass(r);
     typename B::Recorder recorder((*made)->program, device_);
@@ -221,9 +222,8 @@ template <class B> class Binder {
                                                 typename B::Recorder& recorder) noexcept {
     const plan::Instruction insn = task.plan.instruction(i);
     const bool idle = is_idle(task, insn);
-    if (auto r = task.footprints.push_back(idle ? Footprint{} : footprint(task.plan, task.recording.mapping, i)); !r)
-      return r;
-    const auto site = site_of(task, i, insn.opcode);
+    auto site = site_of(task, i, insn.opcode);
+    if (!idle) site.wait_for = task.hazards.follow(task.plan, task.recording.mapping, i);
     std::array<RegionOf<B>, kMaxRegions> regions{};
     if (auto r = record_regions(task, i, insn, regions); !r) return r;
     if (!idle)
@@ -238,13 +238,12 @@ template <class B> class Binder {
            (!insn.outputs.empty() && mapping.outside_of(insn.outputs[0]) == insn.outputs[0]);
   }
 
-  /// Returns the workspace of instruction `i` and the latest earlier instruction that it must wait for.
-  [[nodiscard]] RecordSite<typename B::Scratch> site_of(RecordTask<B>& task, std::size_t i, Opcode opcode) noexcept {
+  /// Returns where instruction `i` stands, with its workspace.
+  [[nodiscard]] RecordSite<typename B::Scratch> site_of(const RecordTask<B>& task, std::size_t i,
+                                                        Opcode opcode) noexcept {
     RecordSite<typename B::Scratch> site;
     site.instruction = static_cast<std::uint32_t>(i);
     site.opcode = opcode;
-    for (std::size_t k = i; k-- > 0 && site.wait_for == site.kNoWait;)
-      if (task.footprints[k].conflicts(task.footprints[i])) site.wait_for = static_cast<std::uint32_t>(k);
     if (task.recording.mapping.scratch_to_physical[i] != plan::PhysicalMapping::kNoScratch)
       site.scratch = device_.scratch(task.arena, workspace_of(task, i), task.layout.kernel_scratch[i]);
     return site;

@@ -74,9 +74,9 @@ class Builder {
   /// Adds data, row-major and little-endian, as a constant of the graph.
   [[nodiscard]] WeightId constant(Span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
     if (error_) return {};
-    const std::uint64_t offset = align_up(graph_.constants.size(), 64);
-    if (!keep(graph_.constants.resize(offset)) || !keep(graph_.constants.append(data))) return {};
-    ir::Weight record{Name::of("constant.", static_cast<unsigned>(graph_.weights.size())), dtype, shape, offset,
+    const auto offset = graph_.store(data);
+    if (!keep(offset ? Result<void>() : pass(offset))) return {};
+    ir::Weight record{Name::of("constant.", static_cast<unsigned>(graph_.weights.size())), dtype, shape, *offset,
                       data.size()};
     return add_weight(record);
   }

@@ -119,6 +119,17 @@ struct Graph {
   Vector<std::byte> constants;
   Vector<Graph> regions;  ///< each of one node, closed: what it reads from outside is a parameter
 
+  /// Adds data to the constants and returns where it begins, a multiple of 64.
+  [[nodiscard]] Result<std::uint64_t> store(Span<const std::byte> data) noexcept {
+    constexpr std::array<std::byte, 63> kFiller{};
+    const std::uint64_t offset = align_up(constants.size(), 64);
+    // By append, which makes room to spare, so that many constants are moved few times.
+    if (auto r = constants.append({kFiller.data(), static_cast<std::size_t>(offset - constants.size())}); !r)
+      return pass(r);
+    if (auto r = constants.append(data); !r) return pass(r);
+    return offset;
+  }
+
   [[nodiscard]] Span<const std::uint32_t> node_inputs(const Node& n) const noexcept {
     return {operands.data() + n.first_operand, n.inputs};
   }
@@ -152,17 +163,18 @@ struct Graph {
     const auto ws = node_weights(n);
     const auto rs = node_regions(n);
     for (std::size_t i = 0; i < ins.size(); ++i)
-      storage.in[i] = ins[i] == kNone ? InputInfo{} : InputInfo{true, values[ins[i]].type};
-    for (std::size_t i = 0; i < ws.size(); ++i) storage.w[i] = ws[i] == kNone ? WeightInfo{} : weights[ws[i]].info();
-    TensorType* next = storage.types.data();
+      storage.in.make(i, ins[i] == kNone ? InputInfo{} : InputInfo{true, values[ins[i]].type});
+    for (std::size_t i = 0; i < ws.size(); ++i)
+      storage.w.make(i, ws[i] == kNone ? WeightInfo{} : weights[ws[i]].info());
+    std::size_t next = 0;
     auto list = [&](const Graph& region, const Vector<Port>& ports) {
-      TensorType* const first = next;
-      for (const Port& port : ports) *next++ = region.values[port.value.index].type;
+      const TensorType* const first = storage.types.data() + next;
+      for (const Port& port : ports) storage.types.make(next++, region.values[port.value.index].type);
       return Span<const TensorType>(first, ports.size());
     };
     for (std::size_t i = 0; i < rs.size(); ++i) {
       const Graph& region = regions[rs[i]];
-      storage.regions[i] = {list(region, region.inputs), list(region, region.outputs)};
+      storage.regions.make(i, {list(region, region.inputs), list(region, region.outputs)});
     }
     return {{storage.in.data(), ins.size()},
             {storage.w.data(), ws.size()},

@@ -2,6 +2,7 @@
 // zrt/ops/op_table.hpp: the catalog as a table by number, for code that meets ops at run time.
 #pragma once
 
+#include <zrt/core/room.hpp>
 #include <zrt/core/span.hpp>
 #include <zrt/ops/catalog_rules.hpp>
 #include <zrt/ops/infer_types.hpp>
@@ -57,10 +58,10 @@ struct OperandInfo {
 
 /// Memory that an OperandInfo points into.
 struct OperandStorage {
-  std::array<InputInfo, kMaxOperands> in;
-  std::array<WeightInfo, kMaxOperands> w;
-  std::array<RegionInfo, kMaxRegions> regions;
-  std::array<TensorType, 2 * kMaxRegions * kMaxOperands> types;
+  Room<InputInfo, kMaxOperands> in;
+  Room<WeightInfo, kMaxOperands> w;
+  Room<RegionInfo, kMaxRegions> regions;
+  Room<TensorType, 2 * kMaxRegions * kMaxOperands> types;
 };
 
 /// Which rounding of activations the plan compiler chooses.

@@ -135,8 +135,8 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
 
 namespace detail {
 
-/// Writes a lowered graph as a plan: values become registers, nodes become instructions.
-[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, const CompileOptions& options,
+/// Writes a lowered graph as a plan, which takes its constants: values become registers, nodes become instructions.
+[[nodiscard]] inline Result<void> emit_plan(ir::Graph& g, const ir::Ops& ops, const CompileOptions& options,
                                             ExecutionPlan& plan, Vector<PlanDiagnostic>& diagnostics) noexcept {
   auto needed = ir::needed_nodes(g);
   if (!needed) return pass(needed);
@@ -155,7 +155,7 @@ namespace detail {
     if (auto r = plan.symbols.push_back({s.name, s.bound}); !r) return r;
   for (const ir::Weight& w : g.weights)
     if (auto r = plan.weights.push_back({w.name, w.dtype, w.shape, w.data_offset, w.data_bytes}); !r) return r;
-  if (auto r = plan.constants.append(g.constants.span()); !r) return r;
+  plan.constants = std::move(g.constants);
   if (g.states.size() >= InstructionRecord::kNoState)
     return fail(Errc::limit_exceeded, "a plan has at most 255 states, found ", g.states.size());
   for (std::size_t i = 0; i < g.states.size(); ++i) {

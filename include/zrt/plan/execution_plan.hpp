@@ -146,18 +146,19 @@ struct ExecutionPlan {
   /// What the shape rule of an instruction sees, in `storage`.
   [[nodiscard]] OperandInfo operand_info(const Instruction& insn, OperandStorage& storage) const noexcept {
     for (std::size_t i = 0; i < insn.inputs.size(); ++i)
-      storage.in[i] = insn.inputs[i] == kNoRegister ? InputInfo{} : InputInfo{true, registers[index(insn.inputs[i])]};
+      storage.in.make(i,
+                      insn.inputs[i] == kNoRegister ? InputInfo{} : InputInfo{true, registers[index(insn.inputs[i])]});
     for (std::size_t i = 0; i < insn.weights.size(); ++i)
-      storage.w[i] = insn.weights[i] == kNoWeight ? WeightInfo{} : weights[index(insn.weights[i])].info();
-    TensorType* next = storage.types.data();
+      storage.w.make(i, insn.weights[i] == kNoWeight ? WeightInfo{} : weights[index(insn.weights[i])].info());
+    std::size_t next = 0;
     auto list = [&](const ExecutionPlan& region, const Vector<PlanPort>& ports) {
-      TensorType* const first = next;
-      for (const PlanPort& port : ports) *next++ = region.registers[index(port.reg)];
+      const TensorType* const first = storage.types.data() + next;
+      for (const PlanPort& port : ports) storage.types.make(next++, region.registers[index(port.reg)]);
       return Span<const TensorType>(first, ports.size());
     };
     for (std::size_t i = 0; i < insn.regions; ++i) {
       const ExecutionPlan& region = regions[insn.first_region + i];
-      storage.regions[i] = {list(region, region.inputs), list(region, region.outputs)};
+      storage.regions.make(i, {list(region, region.inputs), list(region, region.outputs)});
     }
     return {{storage.in.data(), insn.inputs.size()},
             {storage.w.data(), insn.weights.size()},

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <zrt/core/heap.hpp>
-#include <zrt/plan/storage.hpp>
+#include <zrt/plan/gaps.hpp>
+#include <zrt/plan/lives.hpp>
 
 #include <array>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace zrt::inline ZRT_ABI::plan {
 /// How a block gets its place in the arena.
 enum class Fit : std::uint8_t {
   /// Whichever way makes the arena smallest: by birth or from the largest to the smallest block, in the
-  /// lowest or the smallest gap.
+  /// lowest or the smallest gap. From the largest on only while few thousand blocks live at the same time.
   least,
   first,  ///< block after block as they are born, in the lowest gap
   best,   ///< block after block as they are born, in the smallest gap
@@ -47,43 +48,21 @@ struct Placement {
   std::uint64_t arena_bytes = 0;
 };
 
-/// Places block after block where nothing lies that lives at the same time. Takes as many steps as there
-/// are pairs of pieces, at most.
+/// Places block after block where nothing lies that lives at the same time.
 class Placer {
  public:
   Placer(const Storage& storage, Allocator allocator) noexcept
-      : storage_(storage), placed_(allocator), taken_(allocator), order_(allocator), allocator_(allocator) {}
+      : storage_(storage), taken_(allocator), allocator_(allocator) {}
 
-  /// `smallest`: of all gaps the smallest that is large enough, else the lowest one.
-  [[nodiscard]] Result<Placement> run(PlacementOrder sequence, bool smallest) noexcept {
-    Placement out(allocator_);
-    placed_.clear();
+  /// `smallest`: of all gaps the smallest that is large enough, else the lowest one. Returns false where the arena would
+  /// not be smaller than `limit`, or where by_size would meet more than most_meetings() pieces.
+  [[nodiscard]] Result<bool> run(PlacementOrder sequence, bool smallest, std::uint64_t limit, Placement& out) noexcept {
     if (auto r = out.base.resize(storage_.blocks.size()); !r) return pass(r);
-    if (auto r = order_.resize(storage_.blocks.size()); !r) return pass(r);
-    for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
-    if (sequence == PlacementOrder::by_size)
-      heap_sort(order_.span(), [this](std::uint32_t a, std::uint32_t b) noexcept {
-        const std::uint64_t x = storage_.blocks[a].bytes;
-        const std::uint64_t y = storage_.blocks[b].bytes;
-        return x != y ? x > y : a < b;
-      });
-    for (std::uint32_t block : order_) {
-      if (storage_.blocks[block].pieces == Storage::kNone) continue;
-      if (sequence == PlacementOrder::by_birth) forget_before(birth(block));
-      if (auto r = find_taken(block); !r) return pass(r);
-      const std::uint64_t base = choose(smallest);
-      out.base[block] = base;
-      const std::uint64_t end = base + storage_.blocks[block].bytes;
-      out.arena_bytes = end > out.arena_bytes ? end : out.arena_bytes;
-      for (std::uint32_t p = storage_.blocks[block].pieces; p != Storage::kNone; p = storage_.pieces[p].next) {
-        LivePiece piece = storage_.pieces[p];
-        piece.begin += base;
-        piece.end += base;
-        if (auto r = insert(piece); !r) return pass(r);
-      }
-    }
-    return out;
+    return sequence == PlacementOrder::by_birth ? by_birth(smallest, limit, out) : by_size(smallest, limit, out);
   }
+
+  /// The most bytes that live at the same time, which no arena is smaller than. Known after a run by birth to its end.
+  [[nodiscard]] std::uint64_t most_alive() const noexcept { return most_alive_; }
 
  private:
   /// Places of the block that are not free: `from` up to, but not including, `to`.
@@ -92,44 +71,89 @@ class Placer {
     std::uint64_t to = 0;
   };
 
-  [[nodiscard]] std::uint32_t birth(std::uint32_t block) const noexcept {
-    std::uint32_t first = Storage::kNone;
-    for (std::uint32_t p = storage_.blocks[block].pieces; p != Storage::kNone; p = storage_.pieces[p].next)
-      first = storage_.pieces[p].first < first ? storage_.pieces[p].first : first;
-    return first;
+  // By birth. A piece that a block gets later lies within one that lives until then. So what lives when a block is born
+  // is all that the block can meet, and the bytes of a block only ever become fewer.
+
+  [[nodiscard]] Result<bool> by_birth(bool smallest, std::uint64_t limit, Placement& out) noexcept {
+    Gaps gaps(allocator_, smallest);
+    Lives lives(storage_, allocator_);
+    std::uint64_t alive = 0;
+    for (std::size_t block = 0; block < storage_.blocks.size(); ++block) {
+      if (storage_.blocks[block].pieces == Storage::kNone) continue;
+      const std::uint64_t bytes = storage_.blocks[block].bytes;
+      for (const std::uint32_t now = lives.birth(block); lives.any_before(now); lives.pop()) {
+        const LivePiece& dead = lives.first_to_die();
+        if (auto r = gaps.release(dead.begin, dead.end); !r) return pass(r);
+        alive -= dead.end - dead.begin;
+      }
+      const auto base = gaps.take(bytes);
+      if (!base) return pass(base);
+      alive += bytes;
+      most_alive_ = alive > most_alive_ ? alive : most_alive_;
+      if (!settle(block, *base, limit, out)) return false;
+      if (auto r = lives.add(block, *base); !r) return pass(r);
+    }
+    return true;
   }
 
-  /// Keeps what has been placed in the order of where it begins.
-  [[nodiscard]] Result<void> insert(const LivePiece& piece) noexcept {
-    if (auto r = placed_.push_back(piece); !r) return r;
-    std::size_t at = placed_.size() - 1;
-    for (; at != 0 && placed_[at - 1].begin > piece.begin; --at) placed_[at] = placed_[at - 1];
-    placed_[at] = piece;
-    return {};
+  /// Notes where a block begins; false where the arena is no smaller than `limit` with it.
+  [[nodiscard]] bool settle(std::size_t block, std::uint64_t base, std::uint64_t limit, Placement& out) const noexcept {
+    out.base[block] = base;
+    const std::uint64_t end = base + storage_.blocks[block].bytes;
+    out.arena_bytes = end > out.arena_bytes ? end : out.arena_bytes;
+    return out.arena_bytes < limit;
   }
 
-  /// Drops what died before `now`: no later block meets it.
-  void forget_before(std::uint32_t now) noexcept {
-    std::size_t kept = 0;
-    for (const LivePiece& piece : placed_)
-      if (piece.last >= now) placed_[kept++] = piece;
-    while (placed_.size() > kept) placed_.pop_back();
+  // By size.
+
+  /// A limit on the pieces that blocks meet, each counted once for each block: preparing a long program stays fast. Only
+  /// where thousands of blocks live at the same time are there more.
+  [[nodiscard]] std::uint64_t most_meetings() const noexcept {
+    return (std::uint64_t{1} << 21) + 64 * storage_.pieces.size();
+  }
+
+  [[nodiscard]] Result<bool> by_size(bool smallest, std::uint64_t limit, Placement& out) noexcept {
+    const auto order = largest_first();
+    if (!order) return pass(order);
+    LifeIndex placed(allocator_);
+    if (auto r = placed.begin(storage_.pieces.span()); !r) return pass(r);
+    std::uint64_t meetings = 0;
+    for (std::uint32_t block : *order) {
+      if (storage_.blocks[block].pieces == Storage::kNone) continue;
+      if (auto r = find_taken(placed, block); !r) return pass(r);
+      meetings += taken_.size();
+      const std::uint64_t base = choose(smallest);
+      if (!settle(block, base, limit, out) || meetings > most_meetings()) return false;
+      for (std::uint32_t p = storage_.blocks[block].pieces; p != Storage::kNone; p = storage_.pieces[p].next)
+        placed.place(p, base);
+    }
+    return true;
+  }
+  [[nodiscard]] Result<Vector<std::uint32_t>> largest_first() const noexcept {
+    Vector<std::uint32_t> order(allocator_);
+    if (auto r = order.resize(storage_.blocks.size()); !r) return pass(r);
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
+    heap_sort(order.span(), [this](std::uint32_t a, std::uint32_t b) noexcept {
+      const std::uint64_t x = storage_.blocks[a].bytes;
+      const std::uint64_t y = storage_.blocks[b].bytes;
+      return x != y ? x > y : a < b;
+    });
+    return order;
   }
 
   /// Finds where a piece of `block` would meet one that has been placed.
-  [[nodiscard]] Result<void> find_taken(std::uint32_t block) noexcept {
+  [[nodiscard]] Result<void> find_taken(const LifeIndex& placed, std::uint32_t block) noexcept {
     taken_.clear();
     for (std::uint32_t p = storage_.blocks[block].pieces; p != Storage::kNone; p = storage_.pieces[p].next) {
       const LivePiece& mine = storage_.pieces[p];
-      for (const LivePiece& other : placed_) {
-        if (mine.last < other.first || other.last < mine.first || other.end <= mine.begin) continue;
+      const auto meet = [&](const LivePiece& other) -> Result<void> {
+        if (other.end <= mine.begin) return {};
         const std::uint64_t from = other.begin < mine.end ? 0 : other.begin - mine.end + 1;
-        if (auto r = taken_.push_back({from, other.end - mine.begin}); !r) return r;
-      }
+        return taken_.push_back({from, other.end - mine.begin});
+      };
+      if (auto r = placed.each_alive(mine.first, mine.last, meet); !r) return r;
     }
-    // Those of one piece are in order already.
-    if (storage_.pieces[storage_.blocks[block].pieces].next != Storage::kNone)
-      heap_sort(taken_.span(), [](const Taken& a, const Taken& b) noexcept { return a.from < b.from; });
+    heap_sort(taken_.span(), [](const Taken& a, const Taken& b) noexcept { return a.from < b.from; });
     return {};
   }
 
@@ -152,9 +176,8 @@ class Placer {
   }
 
   const Storage& storage_;
-  Vector<LivePiece> placed_;
   Vector<Taken> taken_;
-  Vector<std::uint32_t> order_;
+  std::uint64_t most_alive_ = 0;
   Allocator allocator_;
 };
 
@@ -162,19 +185,21 @@ class Placer {
 ///
 /// Errors: Errc::size_overflow when the blocks one after the other do not fit 64 bits, out_of_memory.
 [[nodiscard]] inline Result<Placement> place(const Storage& storage, Fit fit, Allocator allocator) noexcept {
+  constexpr std::uint64_t kAny = ~std::uint64_t{0};
   CheckedSize all = 0;
   for (const Block& block : storage.blocks) all += block.bytes;
   if (auto r = all.get("the arena"); !r) return pass(r);
   Placer placer(storage, allocator);
-  if (fit != Fit::least) return placer.run(PlacementOrder::by_birth, fit == Fit::best);
   Placement least(allocator);
-  least.arena_bytes = ~std::uint64_t{0};
-  for (const bool smallest : {false, true}) {
-    for (const PlacementOrder sequence : {PlacementOrder::by_birth, PlacementOrder::by_size}) {
-      auto other = placer.run(sequence, smallest);
-      if (!other) return other;
-      if (other->arena_bytes < least.arena_bytes) least = std::move(*other);
-    }
+  if (auto r = placer.run(PlacementOrder::by_birth, fit == Fit::best, kAny, least); !r) return pass(r);
+  if (fit != Fit::least) return least;
+  for (const auto& [sequence, smallest] :
+       {std::pair{PlacementOrder::by_size, false}, {PlacementOrder::by_birth, true}, {PlacementOrder::by_size, true}}) {
+    if (least.arena_bytes == placer.most_alive()) break;
+    Placement other(allocator);
+    const auto smaller = placer.run(sequence, smallest, least.arena_bytes, other);
+    if (!smaller) return pass(smaller);
+    if (*smaller) least = std::move(other);
   }
   return least;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/cast.hpp>
+#include <zrt/core/hash.hpp>
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/tensor.hpp>
 #include <zrt/ir/ptir/builder.hpp>
@@ -75,15 +76,41 @@ struct ScopedValue {
 /// The values of one graph, and of the graphs around it. A value found further out is one that is known: what
 /// is computed enters a region as a parameter.
 struct Scope {
-  explicit Scope(Allocator a, Scope* around = nullptr) noexcept : outer(around), values(a) {}
+  explicit Scope(Allocator a, Scope* around = nullptr) noexcept : outer(around), values(a), table_(a) {}
   Scope* outer;
   Vector<ScopedValue> values;
 
+  /// Adds a value; one of the same name is hidden by it.
+  [[nodiscard]] Result<void> add(std::string_view name, Value value) noexcept {
+    if (table_.size() < 2 * (values.size() + 1))
+      if (auto r = enlarge(); !r) return r;
+    if (auto r = values.push_back({name, std::move(value)}); !r) return r;
+    *entry(name) = static_cast<std::uint32_t>(values.size());
+    return {};
+  }
   [[nodiscard]] Value* find(std::string_view name) noexcept {
-    for (std::size_t i = values.size(); i > 0; --i)
-      if (values[i - 1].name == name) return &values[i - 1].value;
+    if (!table_.empty())
+      if (const std::uint32_t at = *entry(name); at != 0) return &values[at - 1].value;
     return outer == nullptr ? nullptr : outer->find(name);
   }
+
+ private:
+  /// Where the table has the value of this name, or has none and would get it.
+  [[nodiscard]] std::uint32_t* entry(std::string_view name) noexcept {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t at = static_cast<std::size_t>(hash_bytes(name)) & mask;
+    while (table_[at] != 0 && values[table_[at] - 1].name != name) at = (at + 1) & mask;
+    return &table_[at];
+  }
+  [[nodiscard]] Result<void> enlarge() noexcept {
+    const std::size_t size = table_.empty() ? 16 : 2 * table_.size();
+    table_.clear();
+    if (auto r = table_.resize(size); !r) return r;
+    for (std::size_t i = 0; i < values.size(); ++i) *entry(values[i].name) = static_cast<std::uint32_t>(i + 1);
+    return {};
+  }
+
+  Vector<std::uint32_t> table_;  ///< by hash of the name: the place in `values` behind the value, or 0; half is empty
 };
 
 class Reader;
@@ -280,7 +307,7 @@ class NodeCall {
     out_known(i, type, as_bytes(values));
   }
   void bind(std::string_view name, const Value& v) noexcept {
-    if (auto r = scope_->values.push_back({name, v}); !r) fail(r.error());
+    if (auto r = scope_->add(name, v); !r) fail(r.error());
   }
 
  private:

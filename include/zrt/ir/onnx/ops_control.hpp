@@ -66,7 +66,7 @@ inline void inline_graph(NodeCall& n, const GraphView& graph, Scope& scope, Span
     return n.fail(Errc::invalid_file, "a graph takes ", graph.inputs.size(), " values, ", arguments.size(),
                   " are given");
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (auto r = scope.values.push_back({graph.inputs[i].name, arguments[i]}); !r) return n.fail(r.error());
+    if (auto r = scope.add(graph.inputs[i].name, arguments[i]); !r) return n.fail(r.error());
   if (auto r = n.reader().read_initializers(graph, scope); !r) return n.fail(r.error());
   if (auto r = n.reader().read_nodes(graph, scope); !r) return n.fail(r.error());
   for (const ValueView& output : graph.outputs) {

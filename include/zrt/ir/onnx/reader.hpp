@@ -105,7 +105,7 @@ class Reader {
       if (!tensor) return pass(tensor);
       const auto data = keep(std::move(tensor->bytes));
       if (!data) return pass(data);
-      if (auto r = scope.values.push_back({tensor->name, {tensor->type, {}, *data, true}}); !r) return r;
+      if (auto r = scope.add(tensor->name, {tensor->type, {}, *data, true}); !r) return r;
     }
     return {};
   }
@@ -242,7 +242,7 @@ class Reader {
   [[nodiscard]] Result<void> read_input(const ValueView& input, Scope& scope) noexcept {
     if (scope.find(input.name) != nullptr) return {};
     for (const BoundInput& bound : options_->values)
-      if (bound.name == input.name) return scope.values.push_back({input.name, {bound.type, {}, bound.data, true}});
+      if (bound.name == input.name) return scope.add(input.name, {bound.type, {}, bound.data, true});
     std::optional<ptir::TensorType> given;
     for (const InputType& type : options_->types)
       if (type.name == input.name) given = type.type;
@@ -271,7 +271,7 @@ class Reader {
     if (open_input_.empty() && !given->shape.is_constant()) open_input_ = input.name;
     const Tensor x = builder_.parameter(*given, named(input.name));
     if (builder_.failed()) return about("input ", input.name);
-    return scope.values.push_back({input.name, {*given, x, {}, false, input.name}});
+    return scope.add(input.name, {*given, x, {}, false, input.name});
   }
 
   const ReadOptions* options_;

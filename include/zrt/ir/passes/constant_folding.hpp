@@ -61,6 +61,22 @@ class ConstantFolding {
  private:
   static constexpr int kDeepest = 256;
 
+  static constexpr std::uint32_t kStored = kNone - 1;  ///< a slot: the elements are the graph's own
+
+  /// True for a constant whose elements the graph stores one by one.
+  [[nodiscard]] bool is_stored(std::uint32_t node) const noexcept {
+    const auto params = r_.params<ops::Constant>(node);
+    return params && params->form == ops::ConstantForm::stored;
+  }
+  /// A value that has been computed. Until a constant is added, that is: the graph's may then lie somewhere else.
+  [[nodiscard]] HostTensor elements(std::uint32_t value) noexcept {
+    if (slot_[value] != kStored) return {computed_[slot_[value]].data(), r_.type(value)};
+    const Graph& g = r_.graph();
+    const Weight& w = g.weights[g.node_weights(g.nodes[r_.producer(value)])[0]];
+    // What is an operand is not written.
+    return {const_cast<std::byte*>(g.constants.data()) + w.data_offset, r_.type(value)};
+  }
+
   [[nodiscard]] static std::size_t bytes(const TensorType& type) noexcept {
     return static_cast<std::size_t>(bytes_of(type.dtype, type.shape.elements({}).raw()));
   }
@@ -99,12 +115,16 @@ class ConstantFolding {
       if (v == kNone) continue;
       const auto done = compute(v, depth + 1);
       if (!done || !*done) return done;
-      in[i] = {computed_[slot_[v]].data(), r_.type(v)};
+      in[i] = elements(v);
     }
     const TensorType type = r_.type(value);
     if (!budget_->take(0, bytes(type))) {
       foldable_[value] = 0;
       return false;
+    }
+    if (is_stored(r_.producer(value))) {
+      slot_[value] = kStored;
+      return true;
     }
     // One byte more, so that an empty tensor has an address too.
     auto memory = Buffer::zeroed(r_.allocator(), bytes(type) + 1);

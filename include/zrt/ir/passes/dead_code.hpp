@@ -49,6 +49,7 @@ class DeadCode {
   [[nodiscard]] Result<void> copy(Span<const std::uint8_t> needed) noexcept {
     if (auto r = to_.symbols.append(from_.symbols.span()); !r) return r;
     if (auto r = to_.states.append(from_.states.span()); !r) return r;
+    if (auto r = reserve_constants(needed); !r) return r;
     for (const Port& port : from_.inputs) {
       if (auto r = add_value(port.value.index, kNone); !r) return r;
       if (auto r = to_.inputs.push_back({port.name, {values_[port.value.index]}}); !r) return r;
@@ -86,6 +87,18 @@ class DeadCode {
     return to_.nodes.push_back(made);
   }
 
+  /// Makes room for the data of all weights at once.
+  [[nodiscard]] Result<void> reserve_constants(Span<const std::uint8_t> needed) noexcept {
+    CheckedSize bytes = 0;
+    for (std::size_t i = 0; i < from_.nodes.size(); ++i)
+      if (needed[i] != 0)
+        for (std::uint32_t w : from_.node_weights(from_.nodes[i]))
+          if (w != kNone && from_.weights[w].inline_data()) bytes = bytes.aligned(64) + from_.weights[w].data_bytes;
+    // Two nodes with one weight count it twice.
+    const std::uint64_t there = from_.constants.size();
+    return to_.constants.reserve(static_cast<std::size_t>(bytes.ok() && bytes.raw() < there ? bytes.raw() : there));
+  }
+
   [[nodiscard]] Result<void> add_value(std::uint32_t old, std::uint32_t producer) noexcept {
     values_.set(old, to_.values.size());
     return to_.values.push_back({from_.values[old].type, producer});
@@ -95,9 +108,9 @@ class DeadCode {
     Weight weight = from_.weights[old];
     if (weight.inline_data()) {
       const Span<const std::byte> data(from_.constants.data() + weight.data_offset, weight.data_bytes);
-      weight.data_offset = align_up(to_.constants.size(), 64);
-      if (auto r = to_.constants.resize(weight.data_offset); !r) return r;
-      if (auto r = to_.constants.append(data); !r) return r;
+      const auto offset = to_.store(data);
+      if (!offset) return pass(offset);
+      weight.data_offset = *offset;
     }
     weights_.set(old, to_.weights.size());
     return to_.weights.push_back(weight);

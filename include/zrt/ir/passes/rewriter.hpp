@@ -54,10 +54,9 @@ class Rewriter {
 
   /// Data that the graph carries from now on.
   [[nodiscard]] Result<WeightId> constant(Span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
-    const std::uint64_t offset = align_up(g_->constants.size(), 64);
-    if (auto r = g_->constants.resize(offset); !r) return pass(r);
-    if (auto r = g_->constants.append(data); !r) return pass(r);
-    return add({constant_name(), dtype, shape, offset, data.size()});
+    const auto offset = g_->store(data);
+    if (!offset) return pass(offset);
+    return add({constant_name(), dtype, shape, *offset, data.size()});
   }
   /// Weight `of` under another shape of as many elements.
   [[nodiscard]] Result<WeightId> reshaped(std::uint32_t of, const Shape& shape) noexcept {

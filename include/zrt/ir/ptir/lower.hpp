@@ -70,6 +70,11 @@ class ProgramLowerer {
     const Region& region = program_.regions[index];
     const std::size_t known = extents_.known();
     ir::Builder builder(table_, program_.allocator);
+    // Most constants are the main region's: at once, so that none is moved.
+    const CheckedSize constants =
+        CheckedSize(program_.literal_bytes.size()) + CheckedSize(64) * program_.literals.size();
+    if (index == 0 && constants.ok())
+      if (auto r = builder.graph().constants.reserve(static_cast<std::size_t>(constants.raw())); !r) return pass(r);
     auto values = ValueTable::of(program_, region);
     if (!values) return pass(values);
     Scope scope{index,

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/ptir_convert.cpp: writes a tensor program in another form.
+#include "commands.hpp"
+#include "onnx_program.hpp"
+#include "output.hpp"
+#include "program_file.hpp"
+#include <zrt/ir/ptir/json.hpp>
+#include <zrt/ir/ptir/text.hpp>
+
+namespace program {
+namespace {
+
+namespace ptir = zrt::ir::ptir;
+
+zrt::Result<ptir::Program> converted_source(const PtirConvertOptions& o) {
+  std::vector<std::string> feeds;
+  if (!o.file.ends_with(".onnx")) return read_program(o.file, feeds, {});
+  const auto bytes = read_file(o.file);
+  if (!bytes) return zrt::pass(bytes);
+  auto program = read_onnx(*bytes, o.extents);
+  return program ? std::move(program) : std::unexpected(of_file(program.error(), o.file));
+}
+
+zrt::Result<std::string> written_form(const ptir::Program& program, const PtirConvertOptions& o) {
+  const bool json = o.to.empty() ? o.out.ends_with(".json") : o.to == "json";
+  if (json) {
+    const auto form = ptir::to_json(program);
+    if (!form) return zrt::pass(form);
+    return form->dump(1) + "\n";
+  }
+  const auto text = ptir::print(program);
+  if (!text) return zrt::pass(text);
+  return std::string(text->view());
+}
+
+}  // namespace
+
+int ptir_convert(const PtirConvertOptions& o) {
+  const auto program = converted_source(o);
+  if (!program) return failed(program.error());
+  const auto text = written_form(*program, o);
+  if (!text) return failed(text.error());
+  if (o.out.empty()) return print(*text) ? kOk : cannot_write("stdout");
+  const auto done = write_file(o.out, *text);
+  return done ? kOk : failed(done.error());
+}
+
+}  // namespace program

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/process/program_onnx.cpp: the commands for ONNX files, other forms of programs, and archives of tensors.
+#include <cstring>
+#include <support/onnx_file.hpp>
+#include <support/zrt_program.hpp>
+
+namespace zrt::test {
+namespace {
+
+using nlohmann::json;
+using namespace onnx_file;
+
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ').append(1, '\n');
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size());
+  bytes += '\0';
+  return bytes + header + data;
+}
+template <class T> std::string elements(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+/// An input of f32 whose axes are numbers or symbols.
+std::string symbolic(std::string_view name, const std::vector<std::string>& axes) {
+  std::string shape;
+  for (const std::string& axis : axes)
+    shape += field(1, axis[0] >= '0' && axis[0] <= '9' ? field(1, std::int64_t{std::stoi(axis)}) : field(2, axis));
+  return field(11, field(1, name) + field(2, field(1, field(1, kFloat) + field(2, shape))));
+}
+
+/// z = x W + y, with W of 3 by 4.
+std::string product() {
+  std::string w = field(1, std::int64_t{3}) + field(1, std::int64_t{4}) + field(2, kFloat) + field(8, "W") +
+                  field(9, elements(std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}));
+  return onnx_file::model(field(5, w) + symbolic("x", {"N", "3"}) + symbolic("y", {"N", "4"}) +
+                          node("MatMul", {"x", "W"}, {"p"}) + node("Add", {"p", "y"}, {"z"}) + output("z"));
+}
+
+const std::string kX = npy("<f4", "2, 3", elements(std::vector<float>{1, 2, 3, 4, 5, 6}));
+const std::string kY = npy("<f4", "2, 4", elements(std::vector<float>{0, 0, 0, 1, 0, 0, 0, 2}));
+
+TEST_F(Program, InspectsAnOnnxFile) {
+  const std::string file_of_model = file("product.onnx", product());
+  const Outcome open = run({"onnx", "inspect", file_of_model});
+  EXPECT_EQ(open.status, 0) << open.err;
+  EXPECT_EQ(open.out,
+            "opset 17, 2 nodes, 12 parameters (48 B)\n"
+            "input x: f32 [N, 3]\ninput y: f32 [N, 4]\noutput z: f32 of any shape\nsymbol N\n"
+            "operator Add: 1\noperator MatMul: 1\n"
+            "memory and work: input x has open extents: give --extent\n");
+  const Outcome closed = run({"onnx", "inspect", file_of_model, "--extent", "N=2", "--json"});
+  EXPECT_EQ(closed.status, 0) << closed.err;
+  const json facts = json::parse(closed.out);
+  EXPECT_EQ(facts["inputs"][0]["shape"], json::parse(R"(["N", 3])"));
+  EXPECT_EQ(facts["parameters"], 12);
+  // Two for each of the 2 x 4 x 3 products, and one for each of the 2 x 4 sums.
+  EXPECT_EQ(facts["needs"]["flops"], 2 * 24 + 8);
+  EXPECT_GT(facts["needs"]["arena_bytes"], 0);
+  EXPECT_EQ(run({"onnx", "inspect", file_of_model, "--extent", "N"}).status, 2);
+  EXPECT_EQ(run({"onnx", "inspect", file_of_model, "--extent", "N=0"}).status, 2);
+  EXPECT_EQ(run({"onnx", "inspect", file("no.onnx", "no model")}).status, 1);
+}
+
+TEST_F(Program, InspectingNamesWhatIsRefused) {
+  const std::string refused = file(
+      "refused.onnx", onnx_file::model(input("x", kFloat, {4}) + node("Relu", {"x"}, {"a"}) +
+                                       node("NonZero", {"a"}, {"z"}) + node("Rubbish", {"z"}, {"y"}) + output("y")));
+  const Outcome done = run({"onnx", "inspect", refused});
+  EXPECT_EQ(done.status, 0) << done.err;
+  for (const char* said :
+       {"operator Relu: 1\n", "operator NonZero: 1, refused: not translated\n",
+        "operator Rubbish: 1, refused: not translated\n", "\nrefused: unimplemented: node 1  (NonZero)"})
+    EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
+}
+
+TEST_F(Program, RunsAndMeasuresAnOnnxFile) {
+  const std::string model = file("product.onnx", product());
+  const std::vector<std::string> feeds{"--feed", "x=" + file("x.npy", kX), "--feed", "y=" + file("y.npy", kY)};
+  const auto command = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  EXPECT_EQ(command({"onnx", "run", model}, feeds).out, "z: f32 [2,4] = [[1.0,2.0,3.0,1.0],[4.0,5.0,6.0,2.0]]\n");
+  const Outcome timed = command({"onnx", "bench", model, "--runs", "3", "--json"}, feeds);
+  EXPECT_EQ(timed.status, 0) << timed.err;
+  const json facts = json::parse(timed.out);
+  EXPECT_EQ(facts["runs"], 3);
+  EXPECT_GT(facts["median_seconds"], 0);
+  EXPECT_LE(facts["least_seconds"], facts["most_seconds"]);
+  EXPECT_EQ(json::parse(run({"onnx", "bench", model, "--extent", "N=2", "--json"}).out)["flops"], 56);
+  EXPECT_EQ(run({"onnx", "bench", model}).status, 1);
+}
+
+TEST_F(Program, HoldsInputsToWhatTheOnnxFileDeclares) {
+  const std::string model = file("product.onnx", product());
+  const std::string x = "x=" + file("x.npy", kX);
+  const std::string narrow = file("narrow.npy", npy("<f4", "2, 2", elements(std::vector<float>{1, 2, 3, 4})));
+  const std::string one = file("one.npy", npy("<f4", "1, 4", elements(std::vector<float>{1, 2, 3, 4})));
+  const std::string flat = file("flat.npy", npy("<f4", "3,", elements(std::vector<float>{1, 2, 3})));
+  struct Case {
+    std::string x, y, said;
+  };
+  for (const Case& c : {Case{"x=" + narrow, "y=" + one, "input x, axis 1: expected 3, found 2\n"},
+                        Case{x, "y=" + one, "input y, axis 0: expected 2, which N is in input x, found 1\n"},
+                        Case{"x=" + flat, "y=" + one, "input x: expected 2 axes, found 1\n"}}) {
+    const Outcome done = run({"onnx", "run", model, "--feed", c.x, "--feed", c.y});
+    EXPECT_EQ(done.status, 1);
+    EXPECT_EQ(done.err, "zrt: shape_mismatch: " + model + ": " + c.said);
+  }
+  EXPECT_EQ(run({"onnx", "run", model, "--feed", "q=" + narrow}).err,
+            "zrt: not_found: " + model + ": the program has no input q, its inputs: x, y\n");
+}
+
+TEST_F(Program, ConvertsTensorPrograms) {
+  const std::string model = file("product.onnx", product());
+  const std::string text = path("p.ptir"), as_json = path("p.json"), back = path("back.ptir");
+  EXPECT_EQ(run({"ptir", "convert", model, "--out", text}).status, 0);
+  EXPECT_EQ(run({"ptir", "convert", text, "--out", as_json}).status, 0);
+  EXPECT_EQ(run({"ptir", "convert", as_json, "--out", back}).status, 0);
+  EXPECT_EQ(run({"ptir", "convert", back}).out, run({"ptir", "convert", text}).out);
+  EXPECT_EQ(json::parse(run({"ptir", "convert", text, "--to", "json"}).out)["spec_version"], "ptir.v0.4");
+  const std::string x = "x=" + file("x.npy", kX), y = "y=" + file("y.npy", kY);
+  for (const std::string& form : {text, as_json, back})
+    EXPECT_EQ(run({"ptir", "run", form, "--feed", x, "--feed", y}).out,
+              run({"onnx", "run", model, "--feed", x, "--feed", y}).out);
+  const Outcome fixed = run({"ptir", "convert", model, "--extent", "N=2"});
+  EXPECT_NE(fixed.out.find("x: f32[2, 3]"), std::string::npos) << fixed.out;
+  EXPECT_EQ(run({"ptir", "convert", file("bad.json", "{\"spec_version\": \"ptir.v0.4\",\n \"regions\": }")}).err,
+            "zrt: invalid_file: " + path("bad.json") + ": line 2, column 13: the text is not JSON\n");
+  EXPECT_EQ(run({"ptir", "convert", text, "--to", "poem"}).status, 2);
+}
+
+TEST_F(Program, ReadsAndWritesArchivesOfTensors) {
+  const std::string model = file("product.onnx", product());
+  // Its own archive, written from what an identity gives back, is one that it reads.
+  const std::string same =
+      file("same.onnx",
+           onnx_file::model(symbolic("x", {"N", "3"}) + symbolic("y", {"N", "4"}) + node("Identity", {"x"}, {"a"}) +
+                            node("Identity", {"y"}, {"b"}) + output("a") + output("b")));
+  const std::string archive = path("in.npz");
+  const std::string x = "x=" + file("x.npy", kX), y = "y=" + file("y.npy", kY);
+  EXPECT_EQ(run({"onnx", "run", same, "--feed", x, "--feed", y, "--out", archive}).status, 0);
+  const std::string wanted = run({"onnx", "run", model, "--feed", x, "--feed", y}).out;
+  const std::string members_x = "x=" + archive + ":a", members_y = "y=" + archive + ":b";
+  EXPECT_EQ(run({"onnx", "run", model, "--feed", members_x, "--feed", members_y}).out, wanted);
+  // As numpy.savez_compressed writes it: deflated, with fields of 64-bit sizes.
+  const std::string deflated = std::string(ZRT_TEST_DATA_DIR) + "/npz/product.npz";
+  EXPECT_EQ(run({"onnx", "run", model, "--feed", deflated}).out, wanted);
+  EXPECT_EQ(run({"onnx", "run", model, "--feed", "x=" + archive + ":q"}).err,
+            "zrt: not_found: " + model + ": " + archive + " holds no q\n");
+  // Cut off anywhere, or with any byte of its data changed, it is refused.
+  const std::string whole = contents(deflated);
+  for (std::size_t length = 0; length < whole.size(); length += 37)
+    EXPECT_EQ(run({"onnx", "run", model, "--feed", file("cut.npz", whole.substr(0, length))}).status, 1) << length;
+  std::string changed = whole;
+  changed[80] = static_cast<char>(changed[80] ^ 1);
+  EXPECT_EQ(run({"onnx", "run", model, "--feed", file("changed.npz", changed)}).status, 1);
+}
+
+}  // namespace
+}  // namespace zrt::test
