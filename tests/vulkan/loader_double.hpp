@@ -37,6 +37,7 @@ struct DoubleState {
   VkDebugUtilsMessengerEXT messenger = nullptr;
   std::vector<std::string> complaints;
   std::map<std::string, int> calls;
+  std::string commands;  ///< that were recorded: [ begins a buffer, | is a barrier, . a launch
 
   /// The result that a call is to have.
   VkResult injected(const std::string& function) {
@@ -203,6 +204,20 @@ inline VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance, const Vk
   reinterpret_cast<PFN_vkDestroyInstance>(state.functions["vkDestroyInstance"])(instance, allocator);
 }
 
+inline VKAPI_ATTR VkResult VKAPI_CALL begin(VkCommandBuffer buffer, const VkCommandBufferBeginInfo* info) {
+  double_state().commands += '[';
+  return Faulty<"vkBeginCommandBuffer", PFN_vkBeginCommandBuffer>::call(buffer, info);
+}
+inline VKAPI_ATTR void VKAPI_CALL barrier(VkCommandBuffer buffer, const VkDependencyInfo* info) {
+  double_state().commands += '|';
+  reinterpret_cast<PFN_vkCmdPipelineBarrier2>(double_state().functions["vkCmdPipelineBarrier2"])(buffer, info);
+}
+inline VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer buffer, VkBuffer memory, VkDeviceSize offset) {
+  double_state().commands += '.';
+  reinterpret_cast<PFN_vkCmdDispatchIndirect>(double_state().functions["vkCmdDispatchIndirect"])(buffer, memory,
+                                                                                                 offset);
+}
+
 template <class F> PFN_vkVoidFunction erased(F* function) { return reinterpret_cast<PFN_vkVoidFunction>(function); }
 
 template <Text kName, class F> void add(std::map<std::string, PFN_vkVoidFunction>& to) {
@@ -236,7 +251,9 @@ inline const std::map<std::string, PFN_vkVoidFunction>& before() {
     add<"vkCreateShaderModule", PFN_vkCreateShaderModule>(to);
     add<"vkCreateComputePipelines", PFN_vkCreateComputePipelines>(to);
     add<"vkAllocateCommandBuffers", PFN_vkAllocateCommandBuffers>(to);
-    add<"vkBeginCommandBuffer", PFN_vkBeginCommandBuffer>(to);
+    to["vkBeginCommandBuffer"] = erased(&begin);
+    to["vkCmdPipelineBarrier2"] = erased(&barrier);
+    to["vkCmdDispatchIndirect"] = erased(&dispatch);
     add<"vkEndCommandBuffer", PFN_vkEndCommandBuffer>(to);
     add<"vkQueueSubmit2", PFN_vkQueueSubmit2>(to);
     add<"vkCreateQueryPool", PFN_vkCreateQueryPool>(to);

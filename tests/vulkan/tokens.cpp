@@ -50,6 +50,36 @@ TEST_F(VulkanTokens, AStepIsOneSubmissionAndNothingIsMade) {
   }
 }
 
+/// The commands of a plan: a piece begins with a barrier, others stand where the record says, two end the step.
+template <class P> std::string commands_of(const P& program) {
+  std::string commands;
+  std::size_t piece = 0;
+  const auto launches = program.launches();
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const bool begins =
+        launches[i].barrier && i * program.pieces() >= piece * launches.size() && piece < program.pieces();
+    if (i == 0 || begins) {
+      commands += "[|.";
+      ++piece;
+    } else {
+      commands += launches[i].barrier ? "|." : ".";
+    }
+  }
+  return commands + "||";
+}
+
+TEST_F(VulkanTokens, BarriersStandWhereTheRecordSays) {
+  auto engine = open_vulkan(kVulkanBard);
+  ASSERT_TRUE(engine) << engine.error().text();
+  for (const auto* const program :
+       {&engine->executor().decode_plan().program(), &engine->executor().prefill_plan().program()}) {
+    const std::string wanted = commands_of(*program);
+    EXPECT_GT(program->pieces(), 2u);
+    EXPECT_NE(wanted.find(".."), wanted.npos) << "some launches run beside each other";
+    EXPECT_NE(double_state().commands.find(wanted), std::string::npos) << wanted << '\n' << double_state().commands;
+  }
+}
+
 TEST_F(VulkanTokens, RequestsJoinAndLeaveWithoutANewRecord) {
   auto engine = open_vulkan(kVulkanBard, small_engine(3));
   ASSERT_TRUE(engine) << engine.error().text();
