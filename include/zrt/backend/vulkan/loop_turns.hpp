@@ -58,31 +58,31 @@ constexpr std::uint64_t routing_turns(std::uint64_t experts) noexcept {
 /// What is not known before a launch, the rows of a slot and its positions, counts as the most that the values allow.
 [[nodiscard]] constexpr std::uint64_t loop_turns(const device::KernelAbi& kernel, std::string_view name,
                                                  Span<const std::uint32_t> values) noexcept {
-  using namespace detail;
   const std::string_view family = kernel.family;
   const auto value = [&](std::size_t i) { return i < values.size() ? std::uint64_t{values[i]} : 0; };
   const auto block = [&] {
     const device::UploadFunctions* const version = device::detail::version_of(kernel, name);
     return version == nullptr ? std::uint64_t{1} : std::uint64_t{info(version->dtype).block_elems};
   };
-  if (family == "matvec" || family == "matmul") return product_turns(family == "matvec", block(), value(1), value(2));
-  if (family == "experts") return row_turns(value(1), block(), 1) + value(2) + 1;
-  if (family == "paged_attention") return attention_turns(value(2), value(3), 16 * value(7), value(6));
+  if (family == "matvec" || family == "matmul")
+    return detail::product_turns(family == "matvec", block(), value(1), value(2));
+  if (family == "experts") return detail::row_turns(value(1), block(), 1) + value(2) + 1;
+  if (family == "paged_attention") return detail::attention_turns(value(2), value(3), 16 * value(7), value(6));
   if (family == "ssm_conv1d") return value(0) * (value(2) + 3) + value(2) + 3;
   if (family == "ssm_scan") return value(0) * (value(4) / 4 + value(4) % 4 + 4) + 2;
-  if (family == "ssm_delta_net") return delta_net_turns(value(0), value(3), value(4));
-  if (family == "moe_route") return routing_turns(value(0));
+  if (family == "ssm_delta_net") return detail::delta_net_turns(value(0), value(3), value(4));
+  if (family == "moe_route") return detail::routing_turns(value(0));
   if (family == "expert_sum") return value(1) + 1;
-  if (family == "argmax") return parts_of(value(0), 1024) + 12;
+  if (family == "argmax") return detail::parts_of(value(0), 1024) + 12;
   // Norms take two passes at most over a run by sixteen lanes, and one by all.
   if (family == "rms_norm" || family == "residual_rms_norm" || family == "layer_norm_runs" ||
       family == "ssm_gated_norm")
-    return 2 * parts_of(value(0), 16) + parts_of(value(0), 256) + 3;
-  if (family == "shared_expert") return parts_of(value(0), 16) + parts_of(value(1), 256) + 2;
-  if (family == "rope") return parts_of(value(1), 16) + 2;
-  if (family == "kv_write") return parts_of(std::max(value(1), value(2)), 32) + 1;
-  if (family == "mla_kv_write") return parts_of(value(0), 8) + parts_of(value(1), 16) + 4;
-  if (family == "rope_kv_write") return parts_of(value(2), 8) + parts_of(value(3), 32) + 4;
+    return 2 * detail::parts_of(value(0), 16) + detail::parts_of(value(0), 256) + 3;
+  if (family == "shared_expert") return detail::parts_of(value(0), 16) + detail::parts_of(value(1), 256) + 2;
+  if (family == "rope") return detail::parts_of(value(1), 16) + 2;
+  if (family == "kv_write") return detail::parts_of(std::max(value(1), value(2)), 32) + 1;
+  if (family == "mla_kv_write") return detail::parts_of(value(0), 8) + detail::parts_of(value(1), 16) + 4;
+  if (family == "rope_kv_write") return detail::parts_of(value(2), 8) + detail::parts_of(value(3), 32) + 4;
   return 16;
 }
 
