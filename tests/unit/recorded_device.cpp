@@ -214,6 +214,47 @@ TEST(RecordedDevice, AStopEndsAStepBetweenTwoPieces) {
   EXPECT_TRUE(again && *again);
 }
 
+/// Keeps what a device says of its launches.
+struct Heard {
+  std::vector<exec::DeviceCall>* calls;
+
+  Result<void> bind(const exec::ObservedProgram&) noexcept { return {}; }
+  void begin_step(const ExecutionContext&) noexcept {}
+  void end_step(bool) noexcept {}
+  void device_calls(Span<const exec::DeviceCall> heard) const noexcept { calls->assign(heard.begin(), heard.end()); }
+};
+static_assert(exec::WatchesDevice<Heard>);
+
+TEST(RecordedDevice, LaunchesAreTimedInTheirOrder) {
+  Device device;
+  ASSERT_TRUE(device.ready());
+  const auto arena = device.allocate(256);
+  ASSERT_TRUE(arena);
+  Backend::Program program(device);
+  Backend::Recorder recorder(program, device);
+  recorder.time_launches();
+  exec::StepBounds bounds;
+  EXPECT_TRUE(recorder.reserve(bounds));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    exec::RecordSite<device::Scratch> site;
+    site.instruction = 5 + i;
+    EXPECT_TRUE(recorder.begin(site));
+    device::KernelCall norm("rms_norm");
+    norm.buffer(arena->address()).buffer(std::uint64_t{0}).buffer(arena->address());
+    EXPECT_TRUE(recorder.push(norm.value(16u).value(1e-5f).value(0.0f)));
+  }
+  ASSERT_TRUE(recorder.finish());
+  std::vector<exec::DeviceCall> calls;
+  const auto ran = program.launch(device, ExecutionContext{}, {}, Heard{&calls});
+  ASSERT_TRUE(ran && *ran);
+  ASSERT_EQ(calls.size(), 3u);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(calls[i].instruction, 5 + i);
+    EXPECT_EQ(calls[i].begin, (i + 1) * 1000u) << "a tick is a microsecond";
+    EXPECT_EQ(calls[i].end, (i + 2) * 1000u);
+  }
+}
+
 // --- the cases of the self-test ---
 
 /// Runs a case on the toy's kernel of that name, on host memory that has the toy's addresses.

@@ -141,9 +141,8 @@ class Device {
     return {};
   }
   [[nodiscard]] Result<void> make_device() noexcept {
-    DeviceFeatures present, wanted;
-    instance_.functions().GetPhysicalDeviceFeatures2(facts_.handle, &present.core);
-    want(wanted, present);
+    DeviceFeatures wanted;
+    want(wanted);
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue{};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;

@@ -38,28 +38,15 @@ struct NamedFeature {
 /// Without one of these no kernel runs.
 inline constexpr auto kRequiredFeatures = std::to_array<NamedFeature>({
     {"shaderInt64", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderInt64; }},
-    {"shaderInt16", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderInt16; }},
     {"shaderFloat64", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderFloat64; }},
     {"storageBuffer16BitAccess",
      [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v11.storageBuffer16BitAccess; }},
     {"storageBuffer8BitAccess", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.storageBuffer8BitAccess; }},
-    {"shaderInt8", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.shaderInt8; }},
     {"scalarBlockLayout", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.scalarBlockLayout; }},
     {"timelineSemaphore", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.timelineSemaphore; }},
     {"bufferDeviceAddress", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.bufferDeviceAddress; }},
-    {"vulkanMemoryModel", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModel; }},
-    {"vulkanMemoryModelDeviceScope",
-     [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.vulkanMemoryModelDeviceScope; }},
     {"synchronization2", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.synchronization2; }},
     {"maintenance4", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.maintenance4; }},
-});
-
-/// Used where a device has them.
-inline constexpr auto kOptionalFeatures = std::to_array<NamedFeature>({
-    {"shaderFloat16", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.shaderFloat16; }},
-    {"subgroupSizeControl", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.subgroupSizeControl; }},
-    {"computeFullSubgroups", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.computeFullSubgroups; }},
-    {"shaderIntegerDotProduct", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v13.shaderIntegerDotProduct; }},
 });
 
 /// The first required feature that is missing, or an empty name.
@@ -69,10 +56,9 @@ inline constexpr auto kOptionalFeatures = std::to_array<NamedFeature>({
   return {};
 }
 
-/// Asks for what is required, and for what else is present.
-inline void want(DeviceFeatures& wanted, DeviceFeatures& present) noexcept {
+/// Asks for what is required.
+inline void want(DeviceFeatures& wanted) noexcept {
   for (const NamedFeature& feature : kRequiredFeatures) feature.of(wanted) = VK_TRUE;
-  for (const NamedFeature& feature : kOptionalFeatures) feature.of(wanted) = feature.of(present);
 }
 
 }  // namespace zrt::inline ZRT_ABI::vulkan

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/vulkan/commands.hpp>
+#include <zrt/backend/vulkan/launch_limits.hpp>
 #include <zrt/backend/vulkan/pipeline_set.hpp>
 #include <zrt/device/recorded_device.hpp>
 #include <zrt/device/step_position.hpp>
@@ -18,10 +19,12 @@ class StepCommands {
 
   /// Records the launches of a step. Grids are read from memory, because their sizes follow the step.
   ///
-  /// Errors: Errc::capacity_exceeded for a grid that the device does not take; those of Commands and PipelineSet.
+  /// Errors: those of check_grids(), and of check_turns() on a software device; those of Commands and PipelineSet.
   [[nodiscard]] Result<void> write(const Device& device, PipelineSet& kernels, const DeviceNumerics& numerics,
                                    const Step& step) noexcept {
-    if (auto r = check_grids(device, step.record); !r) return r;
+    if (auto r = check_grids(device.facts(), step.record); !r) return r;
+    if (device.facts().is_software())
+      if (auto r = check_turns(step.record); !r) return r;
     const Span<const device::RecordedLaunch> launches = step.record.launches.span();
     if (step.record.times_launches)
       if (auto r = make_times(device, launches.size()); !r) return r;
@@ -54,15 +57,6 @@ class StepCommands {
   }
   [[nodiscard]] Commands& now() noexcept { return pieces_.back(); }
 
-  [[nodiscard]] static Result<void> check_grids(const Device& device, const device::StepRecord& record) noexcept {
-    const std::array<std::uint32_t, 2>& most = device.facts().most_groups;
-    for (const auto& grid : record.grids)
-      for (std::size_t axis = 0; axis < most.size(); ++axis)
-        if (const std::uint32_t groups = grid[axis].in(record.bounds.extents); groups > most[axis])
-          return fail(Errc::capacity_exceeded, "a grid of ", groups, " workgroups, ", device.facts().name.view(),
-                      " takes at most ", most[axis], ": a smaller batch or shorter chunks have smaller grids");
-    return {};
-  }
   [[nodiscard]] Result<void> make_times(const Device& device, std::size_t launches) noexcept {
     auto times = LaunchTimes::make(device, static_cast<std::uint32_t>(launches + 1));
     if (!times) return pass(times);
