@@ -75,23 +75,25 @@ struct ScopedValue {
 
 /// The values of one graph, and of the graphs around it. A value found further out is one that is known: what
 /// is computed enters a region as a parameter.
-struct Scope {
-  explicit Scope(Allocator a, Scope* around = nullptr) noexcept : outer(around), values(a), table_(a) {}
-  Scope* outer;
-  Vector<ScopedValue> values;
+class Scope {
+ public:
+  explicit Scope(Allocator a, Scope* around = nullptr) noexcept : outer_(around), values_(a), table_(a) {}
+
+  /// Those of this graph, in the order in which they were added.
+  [[nodiscard]] Span<const ScopedValue> values() const noexcept { return values_.span(); }
 
   /// Adds a value; one of the same name is hidden by it.
   [[nodiscard]] Result<void> add(std::string_view name, Value value) noexcept {
-    if (table_.size() < 2 * (values.size() + 1))
+    if (table_.size() < 2 * (values_.size() + 1))
       if (auto r = enlarge(); !r) return r;
-    if (auto r = values.push_back({name, std::move(value)}); !r) return r;
-    *entry(name) = static_cast<std::uint32_t>(values.size());
+    if (auto r = values_.push_back({name, std::move(value)}); !r) return r;
+    *entry(name) = static_cast<std::uint32_t>(values_.size());
     return {};
   }
   [[nodiscard]] Value* find(std::string_view name) noexcept {
     if (!table_.empty())
-      if (const std::uint32_t at = *entry(name); at != 0) return &values[at - 1].value;
-    return outer == nullptr ? nullptr : outer->find(name);
+      if (const std::uint32_t at = *entry(name); at != 0) return &values_[at - 1].value;
+    return outer_ == nullptr ? nullptr : outer_->find(name);
   }
 
  private:
@@ -99,18 +101,20 @@ struct Scope {
   [[nodiscard]] std::uint32_t* entry(std::string_view name) noexcept {
     const std::size_t mask = table_.size() - 1;
     std::size_t at = static_cast<std::size_t>(hash_bytes(name)) & mask;
-    while (table_[at] != 0 && values[table_[at] - 1].name != name) at = (at + 1) & mask;
+    while (table_[at] != 0 && values_[table_[at] - 1].name != name) at = (at + 1) & mask;
     return &table_[at];
   }
   [[nodiscard]] Result<void> enlarge() noexcept {
     const std::size_t size = table_.empty() ? 16 : 2 * table_.size();
     table_.clear();
     if (auto r = table_.resize(size); !r) return r;
-    for (std::size_t i = 0; i < values.size(); ++i) *entry(values[i].name) = static_cast<std::uint32_t>(i + 1);
+    for (std::size_t i = 0; i < values_.size(); ++i) *entry(values_[i].name) = static_cast<std::uint32_t>(i + 1);
     return {};
   }
 
-  Vector<std::uint32_t> table_;  ///< by hash of the name: the place in `values` behind the value, or 0; half is empty
+  Scope* outer_;
+  Vector<ScopedValue> values_;
+  Vector<std::uint32_t> table_;  ///< by hash of the name: the place in `values_` behind the value, or 0; half is empty
 };
 
 class Reader;

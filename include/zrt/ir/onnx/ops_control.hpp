@@ -86,7 +86,7 @@ inline void enter(NodeCall& n, const Captures& captures, Scope& inner, Vector<Te
   for (const std::string_view name : captures.names) {
     const Value* v = n.scope().find(name);
     const Tensor p = n.b().parameter(v->type, Reader::named(name));
-    if (auto r = inner.values.push_back({name, {v->type, p, {}, false}}); !r) n.fail(r.error());
+    if (auto r = inner.add(name, {v->type, p, {}, false}); !r) n.fail(r.error());
     if (auto r = parameters.push_back(p); !r) n.fail(r.error());
   }
 }

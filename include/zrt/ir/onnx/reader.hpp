@@ -118,11 +118,11 @@ class Reader {
       if (++nodes_ > kMaxNodes)
         return fail(Errc::limit_exceeded, "more than ", kMaxNodes,
                     " nodes are read, those of a body once for each trip");
-      const std::size_t built = builder_.instructions().size(), bound = scope.values.size();
+      const std::size_t built = builder_.instructions().size(), bound = scope.values().size();
       NodeCall call(*this, scope, builder_, node, opset_);
       translate(call);
       if (!builder_.failed()) check_sizes(built);
-      for (std::size_t v = bound; v < scope.values.size(); ++v) check_size(scope.values[v].value.type, node.op);
+      for (std::size_t v = bound; v < scope.values().size(); ++v) check_size(scope.values()[v].value.type, node.op);
       if (!builder_.failed()) continue;
       // The error of a node within this one names that node already.
       const Error inner = located_ ? *located_ : builder_.error();
