@@ -41,7 +41,8 @@ zrt::Result<vulkan::DeviceNumerics> probed(std::uint32_t index) {
   for (const vulkan::KernelFile& file : engines::vulkan_kernels()) {
     if (file.name != vulkan::kProbeName) continue;
     const auto words = vulkan::words_of(file, zrt::system_allocator());
-    return words ? vulkan::probe_numerics(**device, words->span()) : zrt::Result<vulkan::DeviceNumerics>(zrt::pass(words));
+    return words ? vulkan::probe_numerics(**device, words->span())
+                 : zrt::Result<vulkan::DeviceNumerics>(zrt::pass(words));
   }
   return zrt::fail(zrt::Errc::not_found, "this program has no kernel ", vulkan::kProbeName);
 }
