@@ -13,8 +13,8 @@ namespace zrt::test::upload_test {
 namespace {
 
 /// Writes a matrix to one allocation and returns it.
-std::vector<std::byte> uploaded(const device::UploadFunctions& u, const std::vector<std::byte>& matrix, std::uint32_t rows,
-                                std::uint32_t blocks) {
+std::vector<std::byte> uploaded(const device::UploadFunctions& u, const std::vector<std::byte>& matrix,
+                                std::uint32_t rows, std::uint32_t blocks) {
   const auto places = u.places(rows, blocks * info(u.dtype).block_elems);
   EXPECT_TRUE(places.has_value());
   std::vector<std::byte> memory(places->bytes);

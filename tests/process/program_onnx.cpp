@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/program_onnx.cpp: the commands for ONNX files, other forms of programs, and archives of tensors.
 #include <cstring>
+#include <support/npy_file.hpp>
 #include <support/onnx_file.hpp>
 #include <support/zrt_program.hpp>
 
@@ -9,18 +10,6 @@ namespace {
 
 using nlohmann::json;
 using namespace onnx_file;
-
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
-  header.append(63 - (10 + header.size()) % 64, ' ').append(1, '\n');
-  std::string bytes("\x93NUMPY\x01\x00", 8);
-  bytes += static_cast<char>(header.size());
-  bytes += '\0';
-  return bytes + header + data;
-}
-template <class T> std::string elements(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
 
 /// An input of f32 whose axes are numbers or symbols.
 std::string symbolic(std::string_view name, const std::vector<std::string>& axes) {

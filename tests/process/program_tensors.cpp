@@ -2,6 +2,7 @@
 // tests/process/program_tensors.cpp: the commands for tensor programs, as a user or another program runs them.
 #include <cstring>
 #include <set>
+#include <support/npy_file.hpp>
 #include <support/onnx_file.hpp>
 #include <support/zrt_program.hpp>
 
@@ -10,20 +11,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-/// A .npy file as numpy writes it, of a transposed array `by_columns`.
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data, bool by_columns = false) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + (by_columns ? "True" : "False") +
-                       ", 'shape': (" + shape + "), }";
-  header.append(63 - (10 + header.size()) % 64, ' ').append(1, '\n');
-  std::string bytes("\x93NUMPY\x01\x00", 8);
-  bytes += static_cast<char>(header.size());
-  bytes += '\0';
-  return bytes + header + data;
-}
-template <class T> std::string elements(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
 
 constexpr const char* kTensorProgram = R"(spec_version = ptir.v0.4
 region @0 main(%0 x: f32[?N, 2], %1: si4[3]) {
@@ -111,9 +98,9 @@ TEST_F(Program, LoopsMakeAsManyTripsAsAsked) {
       onnx_file::model(numbers("n", {}, {3}) + node("Loop", {"n", ""}, {"z"}, {graph_in("body", body)}) + output("z")));
   EXPECT_EQ(run({"ptir", "run", model}).out, "z: si64 [3] = [0,1,2]\n");
   EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "3"}).out, "z: si64 [3] = [0,1,2]\n");
-  EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "2"}).err,
-            "zrt: unimplemented: " + model +
-                ": node 0  (Loop): 3 trips with scan outputs, at most 2 by --unrolled-trips\n");
+  EXPECT_EQ(
+      run({"ptir", "run", model, "--unrolled-trips", "2"}).err,
+      "zrt: unimplemented: " + model + ": node 0  (Loop): 3 trips with scan outputs, at most 2 by --unrolled-trips\n");
 }
 
 TEST_F(Program, RunsATensorProgram) {
