@@ -27,6 +27,14 @@ std::string processor_lines() {
          "\n  runs every family and weight type, canonical\n";
 }
 
+/// What kernels of recorded devices run.
+std::string decoders_text() {
+  std::string types;
+  for (const zrt::device::UploadFunctions& type : zrt::device::kUploads)
+    types += (types.empty() ? "" : ", ") + std::string(zrt::name(type.dtype));
+  return "  runs decoders with weights of " + types + "\n";
+}
+
 /// What a device computes with the reference's bits, and how.
 std::string numerics_text(const vulkan::DeviceNumerics& numerics) {
   const std::string promise = numerics.promise == zrt::NumericsClass::canonical ? "canonical" : "relaxed";
@@ -54,7 +62,7 @@ std::string device_lines(const vulkan::DeviceFacts& facts, std::uint32_t index) 
   text += "  driver " + std::string(facts.driver.view()) + ", UUID " + text_of(facts.uuid) + "\n";
   const auto numerics = probed(index);
   if (!numerics) return text + "  no: " + std::string(numerics.error().text()) + "\n";
-  text += "  runs every family; " + numerics_text(*numerics) + "\n";
+  text += decoders_text() + "  " + numerics_text(*numerics) + "\n";
   if (facts.is_software()) text += "  the processor computes: taken where it is named\n";
   return text;
 }
@@ -77,7 +85,8 @@ std::string queue_lines() {
     const auto device = CardDevice::open(system.os(), tier);
     text += "pm4 by " + std::string(zrt::pm4::name(tier)) + ": ";
     if (device)
-      text += system.name_of(device->target()) + ", " + std::to_string(device->compute_units()) + " compute units\n";
+      text += system.name_of(device->target()) + ", " + std::to_string(device->compute_units()) + " compute units\n" +
+              decoders_text();
     else
       text += "no: " + std::string(device.error().text()) + "\n";
   }
