@@ -60,7 +60,8 @@ struct Commands {
 struct DeviceOptions {
   bool host_sees_arenas = true;
   std::uint32_t whole_step_tokens = 64;
-  std::size_t hangs_before = ~std::size_t{0};  ///< the launch that never ends, counted over the device's life
+  std::uint64_t largest_allocation = ~std::uint64_t{0};  ///< for several weights
+  std::size_t hangs_before = ~std::size_t{0};            ///< the launch that never ends, counted over the device's life
 };
 
 class Device : public zrt::device::ServedDevice<Device, Memory> {
@@ -71,7 +72,11 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
 
   Device() noexcept : Device(zrt::system_allocator(), {}, {}) {}
   Device(const zrt::Allocator& allocator, const zrt::ThreadHook&, const DeviceOptions& options) noexcept
-      : allocator_(allocator), options_(options), weights_(allocator), pending_(allocator), signatures_(allocator) {}
+      : allocator_(allocator),
+        options_(options),
+        weights_(allocator, options.largest_allocation),
+        pending_(allocator),
+        signatures_(allocator) {}
 
   Result<void> ready() noexcept {
     for (const Kernel& kernel : kKernels)

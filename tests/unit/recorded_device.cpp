@@ -111,6 +111,16 @@ TEST(RecordedDevice, RequestsJoinAndAreSampledOnTheHost) {
   }
 }
 
+TEST(RecordedDevice, AClassOfWeightsLiesInSeveralAllocationsWhereOneIsTooSmall) {
+  const test::ModelFile file = test::tiny_model({.text = true, .seed = 5});
+  auto whole = ToyEngine::open(file.bytes(), small()),
+       cut = ToyEngine::open(file.bytes(), small(), {.largest_allocation = 2048});
+  ASSERT_TRUE(whole && cut);
+  EXPECT_EQ(tokens_of(*cut), tokens_of(*whole));
+  EXPECT_GT(cut->device().weight_store().pools().size(), whole->device().weight_store().pools().size());
+  for (const auto& pool : cut->device().weight_store().pools()) EXPECT_EQ(pool.left() < pool.memory().bytes(), true);
+}
+
 TEST(RecordedDevice, ALongStepIsHandedOverInPieces) {
   const test::ModelFile file = test::tiny_model({});
   auto whole = ToyEngine::open(file.bytes(), small()),

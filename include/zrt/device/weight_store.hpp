@@ -11,12 +11,15 @@
 namespace zrt::inline ZRT_ABI::device {
 
 /// Counts the weights that will come, so that all of a class lie in one allocation: the same weight of every layer, in
-/// their order, so that successive layers read at a constant stride; and per type what belongs to no layer.
+/// their order, so that successive layers read at a constant stride; and per type what belongs to no layer. Classes larger
+/// than the device's allocations may be lie in several; a weight is in one.
 template <class Memory> class WeightStore {
  public:
   using Pool = MemoryPool<Memory>;
 
-  explicit WeightStore(const Allocator& allocator) noexcept : pools_(allocator), classes_(allocator) {}
+  /// `largest` is how many bytes an allocation for several weights may have.
+  explicit WeightStore(const Allocator& allocator, std::uint64_t largest = ~std::uint64_t{0}) noexcept
+      : pools_(allocator), classes_(allocator), largest_(largest) {}
 
   /// Errors: those of WeightMatrix::of; Errc::size_overflow, out_of_memory.
   [[nodiscard]] Result<void> expect(const WeightView& view, std::string_view reader) noexcept {
@@ -37,7 +40,7 @@ template <class Memory> class WeightStore {
   template <class Device> [[nodiscard]] Result<Weight> take(Device& device, const WeightView& view) noexcept {
     const auto matrix = WeightMatrix::of(view, Device::kName);
     if (!matrix) return pass(matrix);
-    const auto pool = pool_for(device, view);
+    const auto pool = pool_for(device, view, matrix->places.bytes);
     if (!pool) return pass(pool);
     const auto part = (*pool)->take(matrix->places.bytes, kPartAlignment);
     if (!part) return pass(part);
@@ -56,8 +59,8 @@ template <class Memory> class WeightStore {
  private:
   struct WeightClass {
     std::uint64_t key = 0;
-    std::uint64_t expected = 0;  ///< bytes that no pool has room for yet
-    std::size_t pool = 0;        ///< its number, from 1
+    std::uint64_t expected = 0;  ///< bytes that have not been taken yet
+    std::size_t pool = 0;        ///< the number of its last one, from 1
   };
 
   /// Errors: out_of_memory.
@@ -68,19 +71,21 @@ template <class Memory> class WeightStore {
     if (auto r = classes_.push_back({.key = key}); !r) return pass(r);
     return &classes_.back();
   }
-  /// The pool of a weight's class, made for all of it when the first is taken.
-  template <class Device> [[nodiscard]] Result<Pool*> pool_for(Device& device, const WeightView& view) noexcept {
+  /// A pool of a weight's class with room for it, made for as much of what is still to come as an allocation holds.
+  template <class Device>
+  [[nodiscard]] Result<Pool*> pool_for(Device& device, const WeightView& view, std::uint64_t bytes) noexcept {
     const auto found = class_of(view);
     if (!found) return pass(found);
     WeightClass& c = **found;
-    if (c.expected != 0) {
-      auto memory = device.allocate_for(MemoryRole::weights, c.expected);
+    if (c.expected < bytes) return fail(Errc::invalid_argument, "weight ", view.name, " was not expected");
+    if (c.pool == 0 || pools_[c.pool - 1].left() < bytes) {
+      const std::uint64_t most = largest_ < bytes ? bytes : largest_;
+      auto memory = device.allocate_for(MemoryRole::weights, c.expected < most ? c.expected : most);
       if (!memory) return pass(memory);
       if (auto r = pools_.push_back(Pool(std::move(*memory))); !r) return pass(r);
       c.pool = pools_.size();
-      c.expected = 0;
     }
-    if (c.pool == 0) return fail(Errc::invalid_argument, "weight ", view.name, " was not expected");
+    c.expected -= bytes;
     return &pools_[c.pool - 1];
   }
   /// By way of the host's memory, where it does not see the device's.
@@ -95,6 +100,7 @@ template <class Memory> class WeightStore {
 
   Vector<Pool> pools_;
   Vector<WeightClass> classes_;
+  std::uint64_t largest_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::device

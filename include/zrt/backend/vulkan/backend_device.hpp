@@ -113,7 +113,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
  private:
   struct Opened {
     Opened(Owned<Device> opened, const Allocator& a, std::uint64_t timeout) noexcept
-        : device(std::move(opened)), staging(*device, timeout), kernels(a), weights(a) {}
+        : device(std::move(opened)), staging(*device, timeout), kernels(a), weights(a, largest_pool(device->facts())) {}
     Owned<Device> device;
     Staging staging;
     PipelineSet kernels;
@@ -121,6 +121,11 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
     DeviceNumerics numerics{};
   };
 
+  /// Drivers give allocations of a GiB where larger ones fail, whatever they say.
+  [[nodiscard]] static std::uint64_t largest_pool(const DeviceFacts& facts) noexcept {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    return facts.largest_allocation < kMost ? facts.largest_allocation : kMost;
+  }
   [[nodiscard]] static constexpr Heap heap_of(device::MemoryRole use) noexcept {
     if (use == device::MemoryRole::program) return Heap::shared;
     return use == device::MemoryRole::answers ? Heap::for_host : Heap::device;
