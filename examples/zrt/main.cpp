@@ -134,7 +134,7 @@ void add_model(CLI::App& app, ModelOptions& model) {
   app.add_option("--backend", model.backend,
                  "cpu, reference, vulkan for a GPU, pm4 for an AMD card by its queues, or auto for the first of them "
                  "that works")
-      ->check(CLI::IsMember(backends()))
+      ->check(CLI::IsMember(backend_choices()))
       ->capture_default_str();
   const CLI::Option* const device = add_device(app, model.card);
   const CLI::Option* const tier = add_tier(app, model.card);

@@ -24,7 +24,7 @@ constexpr BackendRow kBackendRows[] = {
                      const Watchers& w) { return open_reference(path, options, w); }},
     {"vulkan", open_vulkan, true},
     {"pm4", open_pm4, true, true},
-    {"auto", open_best},
+    {kAutoBackend, open_best},
 };
 
 /// A GPU by Vulkan, else an AMD card by its queues, else the processor; says which, and why no other.
@@ -46,9 +46,15 @@ Opened open_best(const std::string& path, const zrt::EngineOptions& options, con
 
 }  // namespace
 
-std::vector<std::string> backends() {
+std::vector<std::string> backend_choices() {
   std::vector<std::string> names;
   for (const BackendRow& backend : kBackendRows) names.emplace_back(backend.name);
+  return names;
+}
+
+std::vector<std::string> backends() {
+  std::vector<std::string> names = backend_choices();
+  std::erase(names, kAutoBackend);
   return names;
 }
 

@@ -128,8 +128,13 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 [[nodiscard]] Opened open_vulkan(const std::string& path, const zrt::EngineOptions& options, const CardChoice& device,
                                  const Watchers& watchers);
 
+/// Names no backend, but the first that works.
+inline constexpr std::string_view kAutoBackend = "auto";
+
 /// The backends of this program, by name.
 [[nodiscard]] std::vector<std::string> backends();
+/// What --backend takes: a backend, or kAutoBackend.
+[[nodiscard]] std::vector<std::string> backend_choices();
 
 /// Whether the backend of that name takes a --device.
 [[nodiscard]] bool has_devices(std::string_view name);

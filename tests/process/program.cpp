@@ -384,10 +384,10 @@ TEST_F(Program, InspectSaysWhatRuns) {
   const json found = run_json({"inspect", "--model", kModel, "--json"});
   EXPECT_EQ(found["metadata"]["general.architecture"], "llama");
   EXPECT_EQ(found["tensors"].size(), 56u);
-  ASSERT_EQ(found["backends"].size(), 3u);
+  ASSERT_EQ(found["backends"].size(), 4u);
   for (const json& backend : found["backends"]) {
-    // Cards are for machines that have one.
-    if (backend["backend"] == "pm4" && backend["runs"] == false) {
+    // Cards and GPUs are for machines that have one.
+    if ((backend["backend"] == "pm4" || backend["backend"] == "vulkan") && backend["runs"] == false) {
       EXPECT_EQ(backend["why"].get<std::string>().find("unsupported_device: "), 0u) << backend;
     } else {
       EXPECT_EQ(backend["runs"], true) << backend;

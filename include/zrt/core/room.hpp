@@ -13,7 +13,7 @@ namespace zrt::inline ZRT_ABI {
 /// Room for N values of T, none of which is there at first. An array of a large N that few uses fill costs nothing but
 /// its place.
 template <class T, std::size_t N> class Room {
-  static_assert(std::is_trivially_destructible_v<T>, "zrt: what is in a Room is not destroyed");
+  static_assert(std::is_trivially_destructible_v<T>);
 
  public:
   // Not defaulted: the values stay as they are.

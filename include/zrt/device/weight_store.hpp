@@ -59,8 +59,9 @@ template <class Memory> class WeightStore {
  private:
   struct WeightClass {
     std::uint64_t key = 0;
-    std::uint64_t expected = 0;  ///< bytes that have not been taken yet
-    std::size_t pool = 0;        ///< the number of its last one, from 1
+    std::uint64_t expected = 0;  ///< bytes that no pool has room for yet
+    std::uint64_t room = 0;      ///< bytes of the last pool that are still to be taken
+    std::size_t pool = 0;        ///< its number, from 1
   };
 
   /// Errors: out_of_memory.
@@ -77,15 +78,17 @@ template <class Memory> class WeightStore {
     const auto found = class_of(view);
     if (!found) return pass(found);
     WeightClass& c = **found;
-    if (c.expected < bytes) return fail(Errc::invalid_argument, "weight ", view.name, " was not expected");
-    if (c.pool == 0 || pools_[c.pool - 1].left() < bytes) {
-      const std::uint64_t most = largest_ < bytes ? bytes : largest_;
-      auto memory = device.allocate_for(MemoryRole::weights, c.expected < most ? c.expected : most);
+    if (c.expected + c.room < bytes) return fail(Errc::invalid_argument, "weight ", view.name, " was not expected");
+    if (c.room < bytes) {
+      const std::uint64_t most = largest_ < bytes ? bytes : largest_, left = c.expected + c.room;
+      auto memory = device.allocate_for(MemoryRole::weights, left < most ? left : most);
       if (!memory) return pass(memory);
       if (auto r = pools_.push_back(Pool(std::move(*memory))); !r) return pass(r);
       c.pool = pools_.size();
+      c.room = left < most ? left : most;
+      c.expected = left - c.room;
     }
-    c.expected -= bytes;
+    c.room -= bytes;
     return &pools_[c.pool - 1];
   }
   /// By way of the host's memory, where it does not see the device's.

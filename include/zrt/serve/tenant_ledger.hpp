@@ -36,8 +36,8 @@ struct TenantLedger {
          &TenantLedger::accepted_drafts, &TenantLedger::requests_accepted, &TenantLedger::requests_refused,
          &TenantLedger::requests_finished, &TenantLedger::requests_ended_early, &TenantLedger::admissions,
          &TenantLedger::preemptions});
-    static_assert(sizeof(TenantLedger) == kSums.size() * 8 + sizeof(std::uint64_t) + 2 * sizeof(LatencyHistogram),
-                  "zrt: operator+= of TenantLedger leaves a counter out");
+    // Every counter is here.
+    static_assert(sizeof(TenantLedger) == kSums.size() * 8 + sizeof(std::uint64_t) + 2 * sizeof(LatencyHistogram));
     for (const auto sum : kSums) this->*sum += other.*sum;
     peak_pages = other.peak_pages > peak_pages ? other.peak_pages : peak_pages;
     first_token += other.first_token;
