@@ -62,6 +62,7 @@ struct DeviceOptions {
   std::uint32_t whole_step_tokens = 64;
   std::uint64_t largest_allocation = ~std::uint64_t{0};  ///< for several weights
   std::size_t hangs_before = ~std::size_t{0};            ///< the launch that never ends, counted over the device's life
+  std::uint64_t refuses = ~std::uint64_t{0};             ///< the submission that is refused, likewise
 };
 
 class Device : public zrt::device::ServedDevice<Device, Memory> {
@@ -128,6 +129,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
 
   // --- the queue: what is handed over runs when somebody waits for it ---
   [[nodiscard]] Result<std::uint64_t> submit(const Commands& commands, std::size_t piece) noexcept {
+    if (handed_over_ == options_.refuses) return zrt::fail(Errc::out_of_memory, "the toy takes no more");
     const bool whole = piece == zrt::device::kWholeStep;
     const std::size_t begin = whole || piece == 0 ? 0 : commands.ends[piece - 1];
     const std::size_t end = commands.ends[whole ? commands.ends.size() - 1 : piece];

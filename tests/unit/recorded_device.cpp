@@ -224,6 +224,18 @@ TEST(RecordedDevice, AStopEndsAStepBetweenTwoPieces) {
   EXPECT_TRUE(again && *again);
 }
 
+TEST(RecordedDevice, AStepWhoseNextPieceIsRefusedEndsWhenNothingRunsAnyMore) {
+  Bound b({.whole_step_tokens = 0, .refuses = 1});
+  b.step.tokens = 1;
+  auto& program = b.bound->program();
+  ASSERT_GT(program.pieces(), 1u);
+  const auto refused = program.launch(b.device, b.step, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::out_of_memory);
+  EXPECT_EQ(b.device.submissions(), 1u);
+  EXPECT_GT(b.device.launches(), 0u) << "the first piece is still under way";
+}
+
 /// Keeps what a device says of its launches.
 struct Heard {
   std::vector<exec::DeviceCall>* calls;

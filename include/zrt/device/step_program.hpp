@@ -137,7 +137,11 @@ template <class Device> class StepProgram {
     for (std::size_t piece = 1; piece < pieces_; ++piece) {
       const bool stopped = stop();
       const auto next = stopped ? Result<std::uint64_t>(fence_) : device.submit(commands_, piece);
-      if (!next) return pass(next);
+      if (!next) {
+        // The piece before still runs: what it uses goes with the program, or is patched by the next step.
+        (void)wait_for(device, fence_);
+        return pass(next);
+      }
       // The piece before: the queue has this one to go on with meanwhile.
       if (auto r = wait_for(device, fence_); !r) return pass(r);
       if (stopped) return false;
