@@ -102,6 +102,27 @@ TEST(VulkanMemoryTypes, OfEqualTypesTheOneOfTheLargestHeapIsTaken) {
   EXPECT_EQ(type_of(memory, Heap::device, 0b101), 2u);
 }
 
+TEST(VulkanMemoryTypes, BulkIsWhereMostRoomIsEvenIfTheHostSeesALargePartOfACard) {
+  const auto memory = memory_of({{kLocal, 0}, {kSeen, 1}, {kLocal | kSeen, 2}}, {16384, 32768, 2048});
+  EXPECT_EQ(type_of(memory, Heap::device), 0u);
+  EXPECT_EQ(type_of(memory, Heap::shared), 2u);
+}
+
+TEST(VulkanMemoryTypes, WhereADeviceHasAWindowAloneBulkIsShared) {
+  const auto memory = memory_of({{kLocal | kSeen, 0}, {kSeen, 1}}, {256, 16384});
+  EXPECT_EQ(type_of(memory, Heap::device), 1u);
+}
+
+TEST(VulkanMemoryTypes, WhatNeedsAFeatureThatIsNotAskedForIsNotTaken) {
+  const auto memory = memory_of({{kLocal | kSeen | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD, 0},
+                                 {kLocal | kSeen | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD, 0},
+                                 {kLocal, 0},
+                                 {kSeen, 1}},
+                                {16384, 8192});
+  EXPECT_EQ(type_of(memory, Heap::device), 2u);
+  EXPECT_EQ(type_of(memory, Heap::shared), 3u);
+}
+
 TEST(VulkanMemoryTypes, ProtectedAndLazyMemoryIsNone) {
   const auto memory = memory_of(
       {{kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT, 0}, {kLocal | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, 0}}, {8192});

@@ -5,6 +5,7 @@
 #include <zrt/backend/vulkan/api.hpp>
 #include <zrt/core/error.hpp>
 
+#include <array>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::vulkan {
@@ -38,9 +39,10 @@ inline constexpr VkMemoryPropertyFlags kSeen =
   return {kSeen, VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
 }
 
-/// Memory that a driver has for special uses.
+/// Memory that a driver has for special uses. AMD's two need a feature of their own.
 inline constexpr VkMemoryPropertyFlags kNeverWanted =
-    VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
+    VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+    VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
 
 [[nodiscard]] constexpr bool is_window(const VkPhysicalDeviceMemoryProperties& memory,
                                        const VkMemoryType& type) noexcept {
@@ -54,28 +56,28 @@ inline constexpr VkMemoryPropertyFlags kNeverWanted =
 }  // namespace detail
 
 /// The type of memory for that use, among the types of `allowed`: what is required, then what is preferred, then the
-/// largest heap.
+/// largest heap. For bulk the largest heap comes first, since the host may see a part of a card's memory as a heap of its
+/// own; where a device has no memory of its own but a window, bulk is shared.
 ///
 /// Errors: Errc::unsupported_device where there is none.
 [[nodiscard]] constexpr Result<std::uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
                                                                  std::uint32_t allowed, Heap use) noexcept {
   const detail::TypeWish wish = detail::wish_of(use);
   std::uint32_t best = VK_MAX_MEMORY_TYPES;
-  const auto heap_of = [&](std::uint32_t type) -> const VkMemoryHeap& {
-    return memory.memoryHeaps[memory.memoryTypes[type].heapIndex];
-  };
-  const auto liked = [&](std::uint32_t type) {
-    return (memory.memoryTypes[type].propertyFlags & wish.preferred) == wish.preferred;
+  const auto rank = [&](std::uint32_t type) {
+    const VkMemoryType& t = memory.memoryTypes[type];
+    const VkDeviceSize size = memory.memoryHeaps[t.heapIndex].size;
+    const VkDeviceSize liked = (t.propertyFlags & wish.preferred) == wish.preferred ? 1 : 0;
+    return use == Heap::device ? std::array{size, liked} : std::array{liked, size};
   };
   for (std::uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
     const VkMemoryType& type = memory.memoryTypes[i];
     if ((allowed >> i & 1u) == 0 || (type.propertyFlags & wish.required) != wish.required ||
         (type.propertyFlags & detail::kNeverWanted) != 0 || detail::is_window(memory, type))
       continue;
-    const bool better = best == VK_MAX_MEMORY_TYPES || (liked(i) && !liked(best)) ||
-                        (liked(i) == liked(best) && heap_of(i).size > heap_of(best).size);
-    if (better) best = i;
+    if (best == VK_MAX_MEMORY_TYPES || rank(i) > rank(best)) best = i;
   }
+  if (best == VK_MAX_MEMORY_TYPES && use == Heap::device) return choose_memory_type(memory, allowed, Heap::shared);
   if (best == VK_MAX_MEMORY_TYPES) return fail(Errc::unsupported_device, "the device has no ", name(use));
   return best;
 }
