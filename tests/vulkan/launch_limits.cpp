@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// covers: backend/vulkan/launch_limits.hpp
+// covers: backend/vulkan/launch_limits.hpp backend/vulkan/pipeline_set.hpp
 #include <zrt/backend/vulkan/launch_limits.hpp>
+#include <zrt/backend/vulkan/pipeline_set.hpp>
 #include <zrt/device/recorder.hpp>
 
 #include <gtest/gtest.h>
@@ -72,6 +73,21 @@ TEST_F(VulkanLimits, AGridBeyondTheDevicesIsRefused) {
   ASSERT_FALSE(grids);
   EXPECT_EQ(grids.error().code(), Errc::capacity_exceeded);
   EXPECT_NE(grids.error().text().find("65536"), std::string_view::npos) << grids.error().text();
+}
+
+TEST(VulkanPipelines, AKernelOfMoreLanesThanTheDeviceRunsIsNotCompiled) {
+  const std::array files{vulkan::KernelFile{.name = "argmax"}};
+  vulkan::PipelineSet kernels(system_allocator());
+  ASSERT_TRUE(kernels.list(files));
+  const auto compiled = [&](std::uint32_t lanes) {
+    const vulkan::Device device(system_allocator(), {}, {.name = Name("small"), .most_lanes = lanes});
+    return kernels.pipeline(device, 0, {});
+  };
+  const auto refused = compiled(1023);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::unsupported_device);
+  EXPECT_NE(refused.error().text().find("argmax"), std::string_view::npos) << refused.error().text();
+  EXPECT_EQ(compiled(1024).error().code(), Errc::invalid_file) << "it has no words";
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct DeviceFacts {
   std::uint32_t timestamp_bits = 0;            ///< of the queue's clock; 0: it has none
   float timestamp_period = 1.0f;               ///< nanoseconds of a tick
   std::array<std::uint32_t, 2> most_groups{};  ///< of a grid's first two axes
+  std::uint32_t most_lanes = 0;                ///< of a workgroup in a row
   std::uint64_t largest_allocation = 0;
   std::uint64_t local_bytes = 0;   ///< of the largest heap of its own
   bool has_memory_budget = false;  ///< VK_EXT_memory_budget
@@ -74,6 +75,9 @@ inline void read_properties(const InstanceFunctions& call, DeviceFacts& facts) n
   facts.type = p.deviceType;
   facts.api_version = p.apiVersion;
   facts.most_groups = {p.limits.maxComputeWorkGroupCount[0], p.limits.maxComputeWorkGroupCount[1]};
+  facts.most_lanes = p.limits.maxComputeWorkGroupSize[0] < p.limits.maxComputeWorkGroupInvocations
+                         ? p.limits.maxComputeWorkGroupSize[0]
+                         : p.limits.maxComputeWorkGroupInvocations;
   facts.timestamp_period = p.limits.timestampPeriod;
   // A device before 1.3 need not know the chain.
   if (p.apiVersion < kApiVersion) return;

@@ -52,11 +52,16 @@ class PipelineSet {
 
   [[nodiscard]] Span<const device::KernelSignature> signatures() const noexcept { return signatures_.span(); }
 
-  /// The kernel of that number, compiled. Errors: those of words_of and Pipeline::make.
+  /// The kernel of that number, compiled. Errors: Errc::unsupported_device for one with workgroups of more lanes than the
+  /// device runs; those of words_of and Pipeline::make.
   [[nodiscard]] Result<const Pipeline*> pipeline(const Device& device, std::size_t number,
                                                  const DeviceNumerics& numerics) noexcept {
     Pipeline& pipeline = made_[number];
     if (pipeline.handle() != nullptr) return &pipeline;
+    if (signatures_[number].lanes > device.facts().most_lanes)
+      return fail(Errc::unsupported_device, "kernel ", files_[number].name, " has workgroups of ",
+                  signatures_[number].lanes, " lanes, ", device.facts().name.view(), " runs at most ",
+                  device.facts().most_lanes);
     const auto words = words_of(files_[number], files_.allocator());
     if (!words) return pass(words);
     auto made = Pipeline::make(device, files_[number].name, words->span(), numerics.constants());
