@@ -44,8 +44,10 @@ class Commands {
 
   /// Everything behind it waits for all kernels and copies before it, and sees what they wrote.
   void barrier() noexcept { memory_barrier(kWork, kWork); }
-  /// What kernels and copies wrote is there for the host.
-  void show_to_host() noexcept { memory_barrier(kWork, {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT}); }
+  /// What kernels and copies wrote is there for the host, which may write over it too.
+  void show_to_host() noexcept {
+    memory_barrier(kWork, {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT});
+  }
   void bind(const Pipeline& pipeline) noexcept {
     functions().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
   }

@@ -124,7 +124,8 @@ class Device {
     do {
       std::uint64_t at = 0;
       if (call_.GetSemaphoreCounterValue(handle_, timeline_, &at) != VK_SUCCESS) return false;
-      if (at >= value) return true;
+      // Of a lost device some drivers tell the largest number there is: the wait says what happened.
+      if (at >= value) return at <= submitted_;
     } while (monotonic_clock()() < until);
     return false;
   }
