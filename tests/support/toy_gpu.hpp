@@ -100,6 +100,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
     return {};
   }
   [[nodiscard]] Result<void> copy_out(std::uint64_t address, zrt::Span<std::byte> to) noexcept {
+    copied_out_ += to.size();
     if (!to.empty()) std::memcpy(to.data(), byte_at(address), to.size());
     return {};
   }
@@ -152,6 +153,8 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
   /// Launches that have run, and pieces that were handed over.
   [[nodiscard]] std::size_t launches() const noexcept { return launches_; }
   [[nodiscard]] std::uint64_t submissions() const noexcept { return handed_over_; }
+  /// Bytes that were copied to the host.
+  [[nodiscard]] std::uint64_t copied_out() const noexcept { return copied_out_; }
 
  private:
   struct Work {
@@ -193,6 +196,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
   zrt::Vector<Work> pending_;
   zrt::Vector<zrt::device::KernelSignature> signatures_;
   std::uint64_t handed_over_ = 0;
+  std::uint64_t copied_out_ = 0;
   std::uint64_t clock_ = 0;
   std::size_t launches_ = 0;
 };

@@ -111,6 +111,25 @@ TEST(RecordedDevice, RequestsJoinAndAreSampledOnTheHost) {
   }
 }
 
+TEST(RecordedDevice, OfRowsThatTheDeviceAnswersTheHostCopiesOneLogit) {
+  const test::ModelFile file = test::tiny_model({.text = true, .seed = 5});
+  auto engine = ToyEngine::open(file.bytes(), small(), {.host_sees_arenas = false});
+  ASSERT_TRUE(engine) << engine.error().text();
+  Request request;
+  request.prompt = "the king of";
+  request.max_tokens = 4;
+  request.ignore_eos = true;
+  const auto copied = [&](float temperature) {
+    request.sampling.temperature = temperature;
+    const std::uint64_t before = engine->device().copied_out();
+    EXPECT_TRUE(engine->generate(request, [](const Token&) { return true; }));
+    return engine->device().copied_out() - before;
+  };
+  // Of each token a request's words, the token and its logit, against 256 logits and more.
+  EXPECT_LT(copied(0.0f), 4u * 256);
+  EXPECT_GT(copied(1.0f), 4u * 1024);
+}
+
 TEST(RecordedDevice, AClassOfWeightsLiesInSeveralAllocationsWhereOneIsTooSmall) {
   const test::ModelFile file = test::tiny_model({.text = true, .seed = 5});
   auto whole = ToyEngine::open(file.bytes(), small()),

@@ -44,6 +44,8 @@ class HostSamples {
 
  private:
   static constexpr std::uint64_t kSeen = ~std::uint64_t{0};
+  static constexpr std::size_t kLogits = 0, kRequests = 1;
+  static constexpr std::uint64_t kFewRows = 4;
 
   /// One operand: where the host has it, or where its copy is.
   struct Operand {
@@ -100,13 +102,44 @@ class HostSamples {
     const std::uint64_t bytes = to.elements(step) * info(to.type.dtype).block_bytes;
     return device.copy_out(from.address, {to.data, static_cast<std::size_t>(bytes)});
   }
-  /// Copies what the op reads, with the tokens that the device took, and then all tokens back.
+  /// Whether the device has answered all rows.
+  [[nodiscard]] static bool is_answered(const HostCall<ops::Sample>& host, const ExecutionContext& step) noexcept {
+    for (std::uint64_t row = 0; row < host.out[0].elements(step); ++row) {
+      ops::SampleRequest request;
+      std::memcpy(&request, host.in[kRequests].data + row * sizeof request, sizeof request);
+      if (!is_plainly_greedy(request)) return false;
+    }
+    return true;
+  }
+  /// Copies of each row's logits the one whose token the device took. Of many rows all: a copy has a price of its own.
+  template <class Device>
+  [[nodiscard]] static Result<void> fetch_taken(Device& device, const SampleCall& call,
+                                                const ExecutionContext& step) noexcept {
+    const HostTensor& logits = call.host.in[kLogits];
+    const std::uint64_t rows = call.host.out[0].elements(step), cols = logits.cols(step);
+    if (rows > kFewRows || call.in[kLogits].copy == kSeen) return fetch(device, call.in[kLogits], logits, step);
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const auto token = static_cast<std::uint32_t>(call.host.out[0].template as<std::int32_t>()[row]);
+      if (token >= cols) return fail(Errc::spec_violation, "the device took token ", token, " of ", cols);
+      const std::uint64_t at = (row * cols + token) * sizeof(float);
+      if (auto r = device.copy_out(call.in[kLogits].address + at, {logits.data + at, sizeof(float)}); !r) return r;
+    }
+    return {};
+  }
+  /// Copies what the op reads, with the tokens that the device took, and then all tokens back. Where the device has
+  /// answered all rows, of that only what tells whether it could.
   template <class Device>
   [[nodiscard]] Result<void> run_copied(Device& device, const SampleCall& call, const ExecutionContext& step) noexcept {
-    for (std::size_t i = 0; i < call.in.size(); ++i)
-      if (auto r = fetch(device, call.in[i], call.host.in[i], step); !r) return r;
+    if (auto r = fetch(device, call.in[kRequests], call.host.in[kRequests], step); !r) return r;
     if (auto r = fetch(device, call.out, call.host.out[0], step); !r) return r;
+    const bool answered = is_answered(call.host, step);
+    if (answered)
+      if (auto r = fetch_taken(device, call, step); !r) return r;
+    for (std::size_t i = 0; i < call.in.size() && !answered; ++i)
+      if (i != kRequests)
+        if (auto r = fetch(device, call.in[i], call.host.in[i], step); !r) return r;
     sample_on_host(call.host, step, scratch_.span());
+    if (answered) return {};
     const HostTensor& out = call.host.out[0];
     const std::uint64_t bytes = out.elements(step) * info(out.type.dtype).block_bytes;
     return device.copy_in(call.out.address, {out.data, static_cast<std::size_t>(bytes)});
