@@ -32,6 +32,8 @@ struct DoubleState {
   std::uint32_t loader_version = 0;
   /// The device has memory of its own that the host does not see, and sees the host's, as a card behind a bus.
   bool has_own_memory = false;
+  /// The host sees that memory too, but has none of it in its cache.
+  bool sees_own_memory = false;
   std::uint64_t memory_bytes = 0;  ///< of each heap, where it is told
   bool validates = false;
   VkDebugUtilsMessengerEXT messenger = nullptr;
@@ -100,6 +102,8 @@ inline VKAPI_ATTR void VKAPI_CALL memory(VkPhysicalDevice device, VkPhysicalDevi
   if (state.has_own_memory) {
     p.memoryTypeCount = p.memoryHeapCount = 2;
     p.memoryTypes[0] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
+    if (state.sees_own_memory)
+      p.memoryTypes[0].propertyFlags |= VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     p.memoryTypes[1] = {
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
         1};

@@ -29,6 +29,25 @@ TEST_F(VulkanTokens, MemoryThatTheHostDoesNotSeeGivesTheSame) {
   EXPECT_EQ(bits_of(*engine, request), reference_bits(kVulkanBard, request));
 }
 
+TEST_F(VulkanTokens, MemoryThatTheHostReadsSlowlyIsWrittenAtOnceAndGivesTheSame) {
+  double_state().has_own_memory = double_state().sees_own_memory = true;
+  auto engine = open_vulkan(kVulkanBard);
+  ASSERT_TRUE(engine) << engine.error().text();
+  Request request = greedy_request("ROMEO:\n", 4);
+  request.log_probabilities = 0;
+  const auto submissions = [&] {
+    const int before = double_state().calls["vkQueueSubmit2"];
+    EXPECT_TRUE(engine->generate(request, [](const Token&) { return true; }));
+    return double_state().calls["vkQueueSubmit2"] - before;
+  };
+  const int greedy = submissions();
+  EXPECT_LE(greedy, 5) << "a step has no submission but its own";
+  request.sampling.temperature = 0.7f;
+  EXPECT_GT(submissions(), greedy) << "logits are copied";
+  request.log_probabilities = 2;
+  EXPECT_EQ(bits_of(*engine, request), reference_bits(kVulkanBard, request));
+}
+
 TEST_F(VulkanTokens, AStepIsOneSubmissionAndNothingIsMade) {
   auto engine = open_vulkan(kVulkanBard);
   ASSERT_TRUE(engine) << engine.error().text();

@@ -17,6 +17,7 @@ struct AddressRange {
   std::uint64_t bytes = 0;
   std::byte* seen = nullptr;  ///< by the host; null where it does not see it
   VkBuffer buffer = nullptr;
+  bool reads_fast = false;  ///< the host's cache has it; else each read goes to the device
 };
 
 /// The allocations of a device, which any thread may make and free.

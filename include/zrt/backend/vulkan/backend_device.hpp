@@ -60,9 +60,10 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
   [[nodiscard]] Result<Memory> allocate_for(device::MemoryRole use, std::uint64_t bytes) noexcept {
     return Memory::allocate(*opened_->device, heap_of(use), bytes);
   }
+  /// Null also where the host would read slowly: copies know how.
   [[nodiscard]] std::byte* host_view(std::uint64_t address) noexcept {
     const auto range = opened_->device->addresses().find(address);
-    return range && range->seen != nullptr ? range->seen + (address - range->address) : nullptr;
+    return range && range->reads_fast && range->seen != nullptr ? range->seen + (address - range->address) : nullptr;
   }
   /// Errors: those of Staging.
   [[nodiscard]] Result<void> copy_in(std::uint64_t address, Span<const std::byte> from) noexcept {

@@ -67,6 +67,7 @@ class Memory {
     std::swap(bytes_, other.bytes_);
     std::swap(heap_, other.heap_);
     std::swap(is_seen_, other.is_seen_);
+    std::swap(is_cached_, other.is_cached_);
   }
   template <class... Pieces>
   [[nodiscard]] std::unexpected<Error> failed(VkResult result, Pieces... what) const noexcept {
@@ -90,6 +91,7 @@ class Memory {
     if (!type) return pass(type);
     const VkMemoryType& chosen = device_->memory().memoryTypes[*type];
     is_seen_ = (chosen.propertyFlags & detail::kSeen) == detail::kSeen;
+    is_cached_ = (chosen.propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
     if (auto r = check_budget(needs.size, chosen.heapIndex); !r) return r;
     VkMemoryAllocateFlagsInfo flags{};
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
@@ -128,7 +130,7 @@ class Memory {
     }
     const VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, buffer_};
     address_ = call.GetBufferDeviceAddress(device_->handle(), &info);
-    return device_->addresses().add({address_, bytes_, seen_, buffer_});
+    return device_->addresses().add({address_, bytes_, seen_, buffer_, is_cached_});
   }
 
   const Device* device_ = nullptr;
@@ -139,6 +141,7 @@ class Memory {
   std::uint64_t bytes_ = 0;
   Heap heap_ = Heap::device;
   bool is_seen_ = false;
+  bool is_cached_ = false;
 };
 
 }  // namespace zrt::inline ZRT_ABI::vulkan

@@ -7,7 +7,7 @@
 namespace zrt::inline ZRT_ABI::vulkan {
 
 /// Copies by way of one piece of memory of the host, while nothing else of the queue is under way. Where the host sees
-/// the memory it copies at once.
+/// the memory it copies at once, but for reading much of what its cache has not.
 class Staging {
  public:
   Staging(Device& device, std::uint64_t timeout) noexcept : device_(&device), timeout_(timeout) {}
@@ -28,6 +28,8 @@ class Staging {
 
  private:
   static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;
+  /// Read word by word from behind a bus they take as long as a submission.
+  static constexpr std::size_t kFewBytes = 1024;
 
   template <class Move>
   [[nodiscard]] Result<void> copy(std::uint64_t address, std::size_t bytes, const Move& move, bool in) noexcept {
@@ -35,7 +37,7 @@ class Staging {
     const auto range = device_->addresses().find(address);
     if (!range || bytes > range->bytes - (address - range->address))
       return fail(Errc::invalid_argument, "a copy of ", bytes, " bytes at an address that is no memory's");
-    if (range->seen != nullptr) {
+    if (range->seen != nullptr && (in || range->reads_fast || bytes <= kFewBytes)) {
       move(range->seen + (address - range->address), 0, bytes, in);
       return {};
     }
