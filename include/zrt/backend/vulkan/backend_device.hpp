@@ -15,8 +15,9 @@ template <VulkanLoader Loader> struct DeviceOptions {
   [[no_unique_address]] Loader loader{};
   KernelFiles kernels{};  ///< outlive the engine
   DeviceChoice device{};
-  std::uint64_t step_timeout = std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step may take
-  SelfTest self_test = SelfTest::on_gpu;  ///< kernels are tried, each on a small case, before the engine opens
+  std::uint64_t step_timeout =
+      std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step, or a piece of one, may take
+  SelfTest self_test = SelfTest::on_gpu;   ///< kernels are tried, each on a small case, before the engine opens
   /// A step of more tokens is handed over in pieces, between which a stop ends it.
   std::uint32_t whole_step_tokens = 64;
 };
