@@ -50,6 +50,15 @@ TEST_F(VulkanFaults, WithoutDevicesTheErrorSaysWhatToInstall) {
   expect_works();
 }
 
+TEST_F(VulkanFaults, WithoutADriverTheErrorSaysWhatToInstall) {
+  double_state().faults = {{"vkCreateInstance", VK_ERROR_INCOMPATIBLE_DRIVER, 0}};
+  const auto device = open();
+  ASSERT_FALSE(device.has_value());
+  EXPECT_EQ(device.error().code(), Errc::unsupported_device);
+  EXPECT_TRUE(names(device.error(), "mesa-vulkan-drivers")) << device.error().text();
+  expect_works();
+}
+
 TEST_F(VulkanFaults, ALoaderBefore13IsRefused) {
   double_state().loader_version = VK_API_VERSION_1_2;
   const auto device = open();

@@ -73,6 +73,11 @@ class Instance {
     Instance instance;
     if (const VkResult r = create(&info, nullptr, &instance.handle_); r != VK_SUCCESS) {
       instance.handle_ = nullptr;
+      // So a loader says that it has found none.
+      if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
+        return fail(Errc::unsupported_device,
+                    "there is no Vulkan driver: install one, on Debian mesa-vulkan-drivers or NVIDIA's "
+                    "(VK_ERROR_INCOMPATIBLE_DRIVER)");
       return failure(r, "making a Vulkan instance");
     }
     // What destroys it comes first.
