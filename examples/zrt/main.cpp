@@ -132,8 +132,8 @@ CLI::Option* add_tier(CLI::App& app, CardChoice& card) {
 void add_model(CLI::App& app, ModelOptions& model) {
   add_path(app, model.path);
   app.add_option("--backend", model.backend,
-                 "cpu, reference, vulkan for a GPU, pm4 for an AMD card by its queues, or auto for the first of them "
-                 "that works")
+                 "cpu, reference, vulkan for a GPU, pm4 for an AMD card by its queues, or auto: a GPU by Vulkan, else "
+                 "the processor")
       ->check(CLI::IsMember(backend_choices()))
       ->capture_default_str();
   const CLI::Option* const device = add_device(app, model.card);

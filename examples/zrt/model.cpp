@@ -27,20 +27,16 @@ constexpr BackendRow kBackendRows[] = {
     {kAutoBackend, open_best},
 };
 
-/// A GPU by Vulkan, else an AMD card by its queues, else the processor; says which, and why no other.
+/// A GPU by Vulkan, else the processor; says which, and why not the other. Packets for a card are taken by name alone.
 Opened open_best(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
                  const Watchers& watchers) {
-  std::string why;
-  for (const std::string_view name : {"vulkan", "pm4"}) {
-    auto model = (name == "vulkan" ? open_vulkan : open_pm4)(path, options, card, watchers);
-    if (model) {
-      note("backend " + std::string(name) + ": " + std::string((*model)->isa()) + why);
-      return model;
-    }
-    why += "; not " + std::string(name) + ": " + std::string(model.error().text());
+  auto gpu = open_vulkan(path, options, card, watchers);
+  if (gpu) {
+    note("backend vulkan: " + std::string((*gpu)->isa()));
+    return gpu;
   }
   auto model = open_cpu(path, options, watchers);
-  if (model) note("backend cpu" + why);
+  if (model) note("backend cpu; not vulkan: " + std::string(gpu.error().text()));
   return model;
 }
 
