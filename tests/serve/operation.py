@@ -215,7 +215,8 @@ def embeddings_are_shared(program, model):
         # No five seconds hold such a text.
         status, _, body, _ = embed(s, ROOT, 1)
         assert status == 400 and body["error"]["param"] == "input", body
-        words = {"model": "bard", "input": ["To be, or not to be"] * 2}
+        # Nor such a request: one runs, one waits, and there is no place for a third.
+        words = {"model": "bard", "input": ["To be"] * 12}
         waiting = [pool.submit(s.ask, "POST", "/v1/embeddings", words, key=ROOT) for _ in range(3)]
         answers = sorted(answer.result()[0] for answer in waiting)
         assert answers == [200, 200, 429], answers
