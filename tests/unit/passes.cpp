@@ -295,7 +295,7 @@ TEST(ConstantFolding, WhatTakesLongIsLeftToTheRun) {
     b.result(b.neg(b.constant({100}, random_floats(100, 1))));
     b.result(b.neg(b.constant({100}, random_floats(100, 2))));
   });
-  ir::FoldingBudget budget{.steps = 599};
+  ir::FoldingBudget budget{.steps = 399};
   ir::PassContext limited = context();
   limited.budget = &budget;
   EXPECT_TRUE(*ir::optimise(two, limited));

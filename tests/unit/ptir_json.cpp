@@ -100,7 +100,8 @@ TEST(PtirJson, AnyOtherVersionIsRefused) {
 }
 
 TEST(PtirJson, ErrorsNamePlaceExpectedAndFound) {
-  expect_error("[", Errc::invalid_file, {"not JSON"});
+  expect_error("[", Errc::invalid_file, {"line 1, column 2", "ends within JSON"});
+  expect_error("{\"a\": 1,\n x}", Errc::invalid_file, {"line 2, column 2", "not JSON"});
   expect_error(edited("\"op\":\"reduce\"", "\"op\":\"reduced\""), Errc::invalid_file,
                {"region 0, instruction 0: expected an operation, found \"reduced\""});
   expect_error(edited("\"kind\":\"sum\",", ""), Errc::invalid_file, {"expected the attribute kind of reduce"});
