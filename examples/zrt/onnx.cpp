@@ -121,9 +121,9 @@ double seconds_from(std::chrono::steady_clock::time_point from) {
 
 zrt::Result<ptir::Program> benched_source(const BenchOnnxOptions& o, std::vector<std::string>& feeds) {
   if (!o.extents.empty() && feeds.empty()) {
-    const auto bytes = read_file(o.file);
-    if (!bytes) return zrt::pass(bytes);
-    auto program = read_onnx(*bytes, o.extents);
+    auto source = open_onnx(o.file);
+    if (!source) return zrt::pass(source);
+    auto program = read_onnx(*source, o.extents);
     return program ? std::move(program) : std::unexpected(of_file(program.error(), o.file));
   }
   return read_program(o.file, feeds, {});
@@ -132,9 +132,9 @@ zrt::Result<ptir::Program> benched_source(const BenchOnnxOptions& o, std::vector
 }  // namespace
 
 int onnx_inspect(const InspectOnnxOptions& o) {
-  const auto bytes = read_file(o.file);
-  if (!bytes) return failed(bytes.error());
-  const auto file = declared_in(*bytes);
+  auto source = open_onnx(o.file);
+  if (!source) return failed(source.error());
+  const auto file = declared_in(*source);
   if (!file) return failed(of_file(file.error(), o.file));
   Json json{{"opset", file->opset},
             {"nodes", file->nodes},
@@ -144,11 +144,11 @@ int onnx_inspect(const InspectOnnxOptions& o) {
             {"outputs", declared_json(file->outputs)},
             {"symbols", input_symbols(*file)},
             {"operators", operators_json(*file)}};
-  const auto source = read_onnx(*bytes, o.extents);
-  if (source)
-    json["needs"] = needs_json(*source, o);
+  const auto read = read_onnx(*source, o.extents);
+  if (read)
+    json["needs"] = needs_json(*read, o);
   else
-    json["refused"] = describe(source.error());
+    json["refused"] = describe(read.error());
   const std::string text =
       o.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : onnx_text(*file, json);
   return print(text) ? kOk : cannot_write("stdout");

@@ -58,18 +58,16 @@ zrt::Result<std::vector<DeclaredTensor>> declared_tensors(const onnx::GraphView&
   return out;
 }
 
-/// Why an operator is refused whatever its operands; empty where it is not.
-std::string operator_refusal(std::string_view domain, std::string_view op, std::int64_t opset) {
-  std::span<const onnx::OperatorRow> rows;
-  if (domain.empty() || domain == "ai.onnx") rows = onnx::kOperators;
-  if (domain == "ai.onnx.preview.training") rows = onnx::kTrainingOperators;
-  std::string reason = "not translated";
-  for (const onnx::OperatorRow& row : rows) {
-    if (row.name != op) continue;
-    if (rows.data() != onnx::kOperators.data() || (opset >= row.since && opset <= row.until)) return {};
-    reason = "read in its form of opset " + std::to_string(row.since) + " to " + std::to_string(row.until);
-  }
-  return reason;
+zrt::Result<onnx::ModelView> read_model(const OnnxSource& source) {
+  const auto bytes = source.model.span();
+  return onnx::read_model({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, zrt::system_allocator());
+}
+
+/// Why an operator is refused whatever its operands; empty where it is not, and for a function of the model.
+std::string operator_refusal(const onnx::ModelView& model, std::string_view domain, std::string_view op) {
+  if (onnx::find_function(model, domain, op) != nullptr) return {};
+  const auto found = onnx::find_operator(domain, op, onnx::opset_in_force(model.imports.span(), domain));
+  return found ? std::string() : std::string(found.error().text());
 }
 
 std::uint64_t constant_elements(const ptir::Shape& shape) {
@@ -156,12 +154,20 @@ zrt::Result<void> check_declared(const std::vector<DeclaredTensor>& inputs, cons
 
 }  // namespace
 
-zrt::Result<OnnxFile> declared_in(const std::string& bytes) {
-  const auto model = onnx::read_model(bytes);
+zrt::Result<OnnxSource> open_onnx(const std::string& path) {
+  auto model = zrt::FileMapping::open(path, zrt::system_allocator());
+  if (!model) return zrt::pass(model);
+  auto external = onnx::ExternalData::beside(path, zrt::system_allocator());
+  if (!external) return zrt::pass(external);
+  return OnnxSource{std::move(*model), std::move(*external)};
+}
+
+zrt::Result<OnnxFile> declared_in(OnnxSource& source) {
+  const auto model = read_model(source);
   if (!model) return zrt::pass(model);
   const auto graph = onnx::read_graph(model->graph, zrt::system_allocator());
   if (!graph) return zrt::pass(graph);
-  OnnxFile file{model->opset, {}, {}, {}, graph->nodes.size(), 0, 0};
+  OnnxFile file{model->opset(), {}, {}, {}, graph->nodes.size(), 0, 0};
   auto inputs = declared_tensors(*graph, graph->inputs.span());
   if (!inputs) return zrt::pass(inputs);
   auto outputs = declared_tensors(*graph, graph->outputs.span());
@@ -173,19 +179,19 @@ zrt::Result<OnnxFile> declared_in(const std::string& bytes) {
   for (const auto& [name, count] : counts) {
     std::string full = name.first.empty() || name.first == "ai.onnx" ? "" : std::string(name.first) + ".";
     file.operators.push_back(
-        {full + std::string(name.second), count, operator_refusal(name.first, name.second, model->opset)});
+        {full + std::string(name.second), count, operator_refusal(*model, name.first, name.second)});
   }
   for (const std::string_view message : graph->initializers) {
-    const auto tensor = onnx::read_tensor(message, zrt::system_allocator());
+    const auto tensor = onnx::read_tensor(message, zrt::system_allocator(), &source.external);
     if (!tensor) return zrt::pass(tensor);
     file.parameters += tensor->type.shape.is_constant() ? constant_elements(tensor->type.shape) : 0;
-    file.parameter_bytes += tensor->bytes.size();
+    file.parameter_bytes += tensor->data.size();
   }
   return file;
 }
 
-zrt::Result<ptir::Program> read_onnx(const std::string& bytes, const std::map<std::string, std::uint32_t>& extents) {
-  const auto file = declared_in(bytes);
+zrt::Result<ptir::Program> read_onnx(OnnxSource& source, const std::map<std::string, std::uint32_t>& extents) {
+  const auto file = declared_in(source);
   if (!file) return zrt::pass(file);
   std::vector<onnx::InputType> types;
   for (const DeclaredTensor& input : file->inputs) {
@@ -200,12 +206,13 @@ zrt::Result<ptir::Program> read_onnx(const std::string& bytes, const std::map<st
   }
   onnx::ReadOptions options;
   options.types = types;
-  return onnx::read(std::as_bytes(std::span(bytes)), options);
+  options.external = &source.external;
+  return onnx::read(source.model.span(), options);
 }
 
-zrt::Result<ptir::Program> read_onnx(const std::string& bytes, std::vector<std::string>& feeds,
+zrt::Result<ptir::Program> read_onnx(OnnxSource& source, std::vector<std::string>& feeds,
                                      std::optional<std::int64_t> unrolled_trips) {
-  const auto model = onnx::read_model(bytes);
+  const auto model = read_model(source);
   if (!model) return zrt::pass(model);
   const auto graph = onnx::read_graph(model->graph, zrt::system_allocator());
   if (!graph) return zrt::pass(graph);
@@ -233,7 +240,8 @@ zrt::Result<ptir::Program> read_onnx(const std::string& bytes, std::vector<std::
     options.needed = &needed;
     options.open_input = &open;
     if (unrolled_trips) options.unrolled_trips = *unrolled_trips;
-    auto program = onnx::read(std::as_bytes(std::span(bytes)), options);
+    options.external = &source.external;
+    auto program = onnx::read(source.model.span(), options);
     if (!program) {
       if (!open.view().empty())
         return zrt::fail(program.error().code(), "input ", open.view(),

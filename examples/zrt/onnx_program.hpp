@@ -2,6 +2,8 @@
 // examples/zrt/onnx_program.hpp: ONNX files as tensor programs, made for the tensors that they are fed.
 #pragma once
 
+#include <zrt/core/file_mapping.hpp>
+#include <zrt/ir/onnx/external_data.hpp>
 #include <zrt/ir/ptir/program.hpp>
 
 #include <cstdint>
@@ -44,23 +46,32 @@ struct OnnxFile {
   std::uint64_t parameter_bytes = 0;
 };
 
-/// Looks into the bytes of an ONNX file without translating it.
-[[nodiscard]] zrt::Result<OnnxFile> declared_in(const std::string& bytes);
+/// An ONNX file, mapped, and the files beside it that hold data of its tensors.
+struct OnnxSource {
+  zrt::FileMapping model;
+  zrt::ir::onnx::ExternalData external;
+};
 
-/// Reads the bytes of an ONNX file; symbols in `extents` are these numbers.
+/// Errors: Errc::io_error for a file that cannot be mapped.
+[[nodiscard]] zrt::Result<OnnxSource> open_onnx(const std::string& path);
+
+/// Looks into an ONNX file without translating it.
+[[nodiscard]] zrt::Result<OnnxFile> declared_in(OnnxSource& source);
+
+/// Reads an ONNX file; symbols in `extents` are these numbers.
 ///
 /// Errors: those of the reader.
-[[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(const std::string& bytes,
+[[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(OnnxSource& source,
                                                             const std::map<std::string, std::uint32_t>& extents);
 
-/// Reads the bytes of an ONNX file for the inputs in `feeds`, each NAME=FILE.npy: their extents are the inputs' own,
+/// Reads an ONNX file for the inputs in `feeds`, each NAME=FILE.npy: their extents are the inputs' own,
 /// and one whose value decides a shape becomes a constant and is taken off `feeds`.
 ///
 /// Errors: those of the reader; Errc::invalid_argument for a feed that is no NAME=FILE, Errc::not_found for one
 /// that names no input, Errc::shape_mismatch for one whose axes are not those that the file declares or whose symbols
 /// are not those of an input before, and the errors of reading a .npy file. `unrolled_trips` is zrt::ir::onnx::ReadOptions', where
 /// it is given.
-[[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(const std::string& bytes, std::vector<std::string>& feeds,
+[[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(OnnxSource& source, std::vector<std::string>& feeds,
                                                             std::optional<std::int64_t> unrolled_trips);
 
 }  // namespace program

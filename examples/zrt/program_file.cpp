@@ -31,13 +31,16 @@ bool is_called(const ptir::Parameter& input, std::string_view name) {
 
 zrt::Result<ptir::Program> read_program(const std::string& path, std::vector<std::string>& feeds,
                                         std::optional<std::int64_t> unrolled_trips) {
+  if (path.ends_with(".onnx")) {
+    auto source = open_onnx(path);
+    if (!source) return zrt::pass(source);
+    auto program = read_onnx(*source, feeds, unrolled_trips);
+    return program ? std::move(program) : std::unexpected(of_file(program.error(), path));
+  }
   const auto text = read_file(path);
   if (!text) return zrt::pass(text);
-  auto program = path.ends_with(".onnx")   ? read_onnx(*text, feeds, unrolled_trips)
-                 : path.ends_with(".json") ? ptir::parse_json(*text)
-                                           : ptir::parse(*text);
+  auto program = path.ends_with(".json") ? ptir::parse_json(*text) : ptir::parse(*text);
   if (!program) return std::unexpected(of_file(program.error(), path));
-  if (path.ends_with(".onnx")) return program;
   if (auto r = ptir::verify(*program); !r) return std::unexpected(of_file(r.error(), path));
   return program;
 }

@@ -15,9 +15,9 @@ namespace ptir = zrt::ir::ptir;
 zrt::Result<ptir::Program> converted_source(const PtirConvertOptions& o) {
   std::vector<std::string> feeds;
   if (!o.file.ends_with(".onnx")) return read_program(o.file, feeds, {});
-  const auto bytes = read_file(o.file);
-  if (!bytes) return zrt::pass(bytes);
-  auto program = read_onnx(*bytes, o.extents);
+  auto source = open_onnx(o.file);
+  if (!source) return zrt::pass(source);
+  auto program = read_onnx(*source, o.extents);
   return program ? std::move(program) : std::unexpected(of_file(program.error(), o.file));
 }
 

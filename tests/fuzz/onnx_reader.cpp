@@ -56,7 +56,7 @@ Allocator small_blocks() {
 /// An input of the file by its name, with the type that it is declared to have: open extents are 2.
 std::vector<onnx::InputType> declared_inputs(std::string_view file) {
   std::vector<onnx::InputType> inputs;
-  const auto model = onnx::read_model(file);
+  const auto model = onnx::read_model(file, system_allocator());
   if (!model) return inputs;
   const auto graph = onnx::read_graph(model->graph, system_allocator());
   if (!graph) return inputs;

@@ -35,7 +35,7 @@ Result<ir::ptir::Program> square_roots(std::int64_t count) {
 
 }  // namespace
 
-std::size_t run_in_c(const std::vector<std::filesystem::path>& folders) {
+std::size_t run_in_c(const std::vector<NodeCase>& tests) {
   struct Case {
     std::string name;
     std::vector<HostValue> inputs;
@@ -59,12 +59,12 @@ std::size_t run_in_c(const std::vector<std::filesystem::path>& folders) {
     targets.insert(called.begin(), called.end());
     cases.push_back({std::move(name), std::move(inputs), run.outputs});
   };
-  for (const std::filesystem::path& folder : folders) {
-    const auto read = read_case(NodeCase::load(folder));
+  for (const NodeCase& test : tests) {
+    const auto read = read_case(test);
     if (!read) continue;
     std::vector<HostValue> inputs;
     for (const CaseTensor& t : read->inputs) inputs.push_back({t.type, t.bytes});
-    take(folder.filename().string(), read->program, std::move(inputs));
+    take(test.name, read->program, std::move(inputs));
   }
   constexpr std::array<double, 6> kSquares{0, 2, 1e-310, 6.25, std::numeric_limits<double>::infinity(), -1};
   const auto bytes = std::as_bytes(std::span(kSquares));

@@ -29,20 +29,23 @@ struct Outcome {
 
 /// The bytes of a test: the model, and each of its first data set's messages in order.
 struct NodeCase {
+  std::string name;
   std::string model;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
 
   [[nodiscard]] static NodeCase load(const std::filesystem::path& folder);
+  /// All tests at `path`, sorted by name: a folder of such folders, or a file that tests/tools/onnx_operator_cases.py
+  /// wrote.
+  [[nodiscard]] static std::vector<NodeCase> load_all(const std::filesystem::path& path);
 };
 
 /// Reads, plans and runs a test; `optimise` says whether the passes over graphs run, constant folding among them.
 [[nodiscard]] Outcome run_on_reference(const NodeCase& test, bool optimise);
 [[nodiscard]] Outcome run_on_cpu(const NodeCase& test, bool optimise);
 
-/// Runs the tests of `folders` whose programs call kernels of ONNX as C, against what ReferenceBackend gives. The number
-/// of faults.
-[[nodiscard]] std::size_t run_in_c(const std::vector<std::filesystem::path>& folders);
+/// Runs the tests whose programs call kernels of ONNX as C, against what ReferenceBackend gives. The number of faults.
+[[nodiscard]] std::size_t run_in_c(const std::vector<NodeCase>& tests);
 
 /// Runs the models that PyTorch exported to `folder`, one folder each, against the plans that `list` names;
 /// with `write`, writes the list anew. The number of faults.

@@ -52,7 +52,7 @@ struct CaseTensor {
     t.type.dtype = t.program_type.dtype;
     for (const ir::ptir::Dim dim : data->type.shape.view())
       t.type.shape = t.type.shape.appended(static_cast<std::uint32_t>(dim.constant()));
-    t.bytes.assign(data->bytes.begin(), data->bytes.end());
+    t.bytes.assign(data->data.begin(), data->data.end());
     tensors.push_back(std::move(t));
   }
   return tensors;
@@ -90,7 +90,7 @@ struct ReadCase {
 
 [[nodiscard]] inline std::expected<ReadCase, Outcome> read_case(const NodeCase& test) {
   const auto no = [](const Error& error) { return std::unexpected<Outcome>(refused(error)); };
-  const auto model = onnx::read_model(test.model);
+  const auto model = onnx::read_model(test.model, system_allocator());
   if (!model) return no(model.error());
   const auto graph = onnx::read_graph(model->graph, system_allocator());
   if (!graph) return no(graph.error());

@@ -37,7 +37,7 @@ TEST_F(Program, InspectsAnOnnxFile) {
   EXPECT_EQ(open.out,
             "opset 17, 2 nodes, 12 parameters (48 B)\n"
             "input x: f32 [N, 3]\ninput y: f32 [N, 4]\nsymbol N\noperator Add: 1\noperator MatMul: 1\n"
-            "refused: unimplemented: node 0  (MatMul): an extent must be known when the program is made, and input x "
+            "refused: unimplemented: node 0 (MatMul): an extent must be known when the program is made, and input x "
             "leaves extents open\n");
   const Outcome closed = run({"onnx", "inspect", file_of_model, "--extent", "N=2", "--json"});
   EXPECT_EQ(closed.status, 0) << closed.err;
@@ -60,7 +60,7 @@ TEST_F(Program, InspectingNamesWhatIsRefused) {
   EXPECT_EQ(done.status, 0) << done.err;
   for (const char* said :
        {"operator Relu: 1\n", "operator NonZero: 1, refused: not translated\n",
-        "operator Rubbish: 1, refused: not translated\n", "\nrefused: unimplemented: node 1  (NonZero)"})
+        "operator Rubbish: 1, refused: not translated\n", "\nrefused: unimplemented: node 1 (NonZero)"})
     EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
 }
 

@@ -100,7 +100,7 @@ TEST_F(Program, LoopsMakeAsManyTripsAsAsked) {
   EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "3"}).out, "z: si64 [3] = [0,1,2]\n");
   EXPECT_EQ(
       run({"ptir", "run", model, "--unrolled-trips", "2"}).err,
-      "zrt: unimplemented: " + model + ": node 0  (Loop): 3 trips with scan outputs, at most 2 by --unrolled-trips\n");
+      "zrt: unimplemented: " + model + ": node 0 (Loop): 3 trips with scan outputs, at most 2 by --unrolled-trips\n");
 }
 
 TEST_F(Program, RunsATensorProgram) {
@@ -212,7 +212,7 @@ TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
     std::string said;
   };
   const std::vector<Case> cases{
-      {{open}, "unimplemented: " + open + ": input x has dynamic extents and no --feed: node 0  (Shape)"},
+      {{open}, "unimplemented: " + open + ": input x has dynamic extents and no --feed: node 0 (Shape)"},
       {{open, "--dump", "dot"}, "input x has dynamic extents and no --feed"},
       {{source, "--feed", y}, "input x has dynamic extents and no --feed"},
       {{source, "--feed", x}, "input %1 has no --feed"},

@@ -40,13 +40,14 @@ struct Tolerance {
     return worst = std::numeric_limits<double>::infinity(),
            std::to_string(got.size()) + " bytes, expected " + std::to_string(wanted.size());
   const std::size_t width = info(type.dtype).block_bytes;
+  const std::size_t together = info(type.dtype).block_elems;  // two numbers of 4 bits are a byte
   std::string differs;
-  for (std::size_t i = 0; i < type.shape.elements({}).raw(); ++i) {
+  for (std::size_t i = 0; i < (type.shape.elements({}).raw() + together - 1) / together; ++i) {
     const auto expected = wanted.subspan(i * width, width), found = got.subspan(i * width, width);
     if (!is_float(type.dtype)) {
       if (std::ranges::equal(expected, found)) continue;
       worst = std::numeric_limits<double>::infinity();
-      return "element " + std::to_string(i) + " differs";
+      return "element " + std::to_string(i * together) + " differs";
     }
     double x = 0, y = 0;
     cast_elements(type.dtype, expected.data(), DType::f64, reinterpret_cast<std::byte*>(&x), 0, 1);

@@ -47,12 +47,14 @@ inline std::string graph_in(std::string_view name, std::string_view graph) {
 }
 
 inline std::string node(std::string_view op, const std::vector<std::string>& inputs,
-                        const std::vector<std::string>& outputs, const std::vector<std::string>& attributes = {}) {
+                        const std::vector<std::string>& outputs, const std::vector<std::string>& attributes = {},
+                        std::string_view domain = {}) {
   std::string bytes;
   for (const std::string& input : inputs) bytes += field(1, input);
   for (const std::string& output : outputs) bytes += field(2, output);
   bytes += field(4, op);
   for (const std::string& attribute : attributes) bytes += field(5, attribute);
+  if (!domain.empty()) bytes += field(7, domain);
   return field(1, bytes);
 }
 /// Element types by their number in the format.
@@ -79,8 +81,12 @@ inline std::string numbers(std::string_view name, Ints extents, Ints values) {
   for (const std::int64_t value : values) bytes += field(7, value);
   return field(5, bytes);
 }
+/// An opset of a domain that a model imports.
+inline std::string import(std::string_view domain, std::int64_t version) {
+  return field(8, field(1, domain) + field(2, version));
+}
 inline std::string model(std::string_view graph, std::int64_t opset = 17) {
-  return field(1, std::int64_t{8}) + field(7, graph) + field(8, field(1, std::string_view()) + field(2, opset));
+  return field(1, std::int64_t{8}) + field(7, graph) + import("", opset);
 }
 
 }  // namespace zrt::test::onnx_file

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/model_plans.cpp: what every family compiles to, op by op, on both backends, and back from a mapped file.
-#include <zrt/model/gguf/mapping.hpp>
+#include <zrt/core/file_mapping.hpp>
 #include <zrt/model/weights.hpp>
 #include <zrt/plan/memory.hpp>
 #include <zrt/plan/read_plan.hpp>
@@ -163,7 +163,7 @@ TEST(ModelPlans, APlanFromAMappingRunsToTheLogitsOfTheEngine) {
     ASSERT_TRUE(written.ok());
     Result<plan::CompiledPlan> read = fail(Errc::not_found, "");
     {
-      const auto mapping = model::FileMapping::open(written.path(), system_allocator());
+      const auto mapping = FileMapping::open(written.path(), system_allocator());
       ASSERT_TRUE(mapping) << mapping.error().text();
       ASSERT_EQ(mapping->span().size(), bytes->size());
       read = plan::read_plan(mapping->span(), *test::catalog_ops().table);

@@ -146,7 +146,7 @@ TEST(OnnxValues, MomentsOfALayerLeaveInTheTypeOfTheStash) {
   const std::string odd = file(kHalf, kFloat, {integer("stash_type", kInt64)});
   const auto refused = ir::onnx::read(std::as_bytes(std::span(odd)));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text(), "node 0  (LayerNormalization): stash_type is si64, expected a float");
+  EXPECT_EQ(refused.error().text(), "node 0 (LayerNormalization): stash_type is si64, expected a float");
 }
 
 TEST(OnnxValues, MoreElementsThanF16Counts) {
@@ -196,7 +196,7 @@ TEST(OnnxValues, ABatchNormHasParametersOfOtherTypesThanX) {
                                 node("BatchNormalization", {"x", "g", "g", "g", "g"}, {"z"}) + output("z"));
   const auto refused = ir::onnx::read(std::as_bytes(std::span(odd)));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text(), "node 0  (BatchNormalization): input 3 is of si64, expected a float");
+  EXPECT_EQ(refused.error().text(), "node 0 (BatchNormalization): input 3 is of si64, expected a float");
 }
 
 /// Extents of two operands of at most four axes, and those that both are expanded to.
@@ -262,7 +262,7 @@ TEST(OnnxValues, AnEinsumBroadcastsAxesOfOne) {
   const auto refused = ir::onnx::read(std::as_bytes(std::span(odd)));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().text(),
-            "node 0  (Einsum): equation: axes of one label have 2 and 3 elements, expected as many or 1");
+            "node 0 (Einsum): equation: axes of one label have 2 and 3 elements, expected as many or 1");
 }
 
 }  // namespace

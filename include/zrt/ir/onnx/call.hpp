@@ -65,6 +65,9 @@ struct Value {
   Span<const std::byte> data{};  ///< of a known one; lives as long as the reader
   bool known = false;
   std::string_view source{};  ///< the input of the model that it is, but for its type
+  /// The tensors of a sequence, which then is no tensor; they live as long as the reader.
+  std::optional<Span<const Value>> sequence{};
+  bool absent = false;  ///< an optional value that is not there
 };
 
 /// A value under its name.
@@ -158,8 +161,15 @@ class NodeCall {
   [[nodiscard]] bool has(std::size_t i) const noexcept { return i < inputs() && !node_->inputs[i].empty(); }
   [[nodiscard]] bool has_out(std::size_t i) const noexcept { return i < outputs() && !node_->outputs[i].empty(); }
 
-  /// Operand `i`; missing, an error and an empty value.
+  /// Operand `i`, which must be a tensor; else an error and an empty value.
   [[nodiscard]] Value value(std::size_t i) noexcept {
+    Value v = any_value(i);
+    if (!v.sequence && !v.absent) return v;
+    fail(Errc::dtype_mismatch, "input ", i, " is ", v.sequence ? "a sequence" : "no value", ", expected a tensor");
+    return {};
+  }
+  /// Operand `i`, which may be a sequence too; missing, an error and an empty value.
+  [[nodiscard]] Value any_value(std::size_t i) noexcept {
     if (!has(i)) {
       fail(Errc::invalid_file, "input ", i, " is missing");
       return {};
@@ -172,6 +182,7 @@ class NodeCall {
   /// Operand `i` as a tensor of the program; a scalar after an error.
   [[nodiscard]] Tensor in(std::size_t i) noexcept { return tensor_of(value(i)); }
   [[nodiscard]] Tensor tensor_of(const Value& v) noexcept {
+    if (v.sequence || v.absent) fail(Errc::dtype_mismatch, "a value is a sequence or not there, expected a tensor");
     if (v.known) return known_tensor(v);
     return v.tensor ? *v.tensor : builder_->scalar(DType::f32, 0);
   }
@@ -234,15 +245,19 @@ class NodeCall {
 
   // --- attributes ---
 
-  [[nodiscard]] bool has_attribute(std::string_view key) const noexcept { return node_->find(key) != nullptr; }
+  /// The attribute, in a function's body the one of the calling node that it stands for; null where it is absent.
+  [[nodiscard]] const AttributeView* find(std::string_view key) const noexcept;
+  [[nodiscard]] bool has_attribute(std::string_view key) const noexcept { return find(key) != nullptr; }
   /// The attribute, if the node has it; one of another type than `type` is an error.
   [[nodiscard]] const AttributeView* attribute(std::string_view key, AttributeType type) const noexcept {
-    const AttributeView* a = node_->find(key);
+    const AttributeView* a = find(key);
     if (a == nullptr || a->type == 0 || a->type == static_cast<std::uint64_t>(type)) return a;
     builder_->set(Error::of(Errc::invalid_file, "attribute ", key, " is of type ", a->type, ", expected ",
                             unsigned{static_cast<std::uint8_t>(type)}));
     return nullptr;
   }
+  /// The tensor of an attribute; its elements live as long as the reader.
+  [[nodiscard]] Result<TensorData> tensor_in(const AttributeView& attribute) noexcept;
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t otherwise) const noexcept {
     const AttributeView* a = attribute(key, AttributeType::integer);
     return a == nullptr ? otherwise : a->integer;

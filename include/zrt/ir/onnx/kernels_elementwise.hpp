@@ -207,6 +207,37 @@ struct ShiftRight {
   }
 };
 
+struct BitAnd {
+  static constexpr std::string_view target = "zrt.onnx.bit_and.v1";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T a, T b) noexcept {
+    if constexpr (std::floating_point<T>)
+      return a;
+    else
+      return a & b;
+  }
+};
+struct BitOr {
+  static constexpr std::string_view target = "zrt.onnx.bit_or.v1";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T a, T b) noexcept {
+    if constexpr (std::floating_point<T>)
+      return a;
+    else
+      return a | b;
+  }
+};
+struct BitXor {
+  static constexpr std::string_view target = "zrt.onnx.bit_xor.v1";
+  static constexpr bool divides = false;
+  template <class T> static T apply(T a, T b) noexcept {
+    if constexpr (std::floating_point<T>)
+      return a;
+    else
+      return a ^ b;
+  }
+};
+
 /// x to the power of y: x and the result of one type, y of any; whole numbers by repeated squares.
 struct Pow {
   static constexpr std::string_view target = "zrt.onnx.pow.v1";
@@ -290,6 +321,7 @@ using ElementwiseTargets =
                          FloatUnary<kernels::Acosh>, FloatUnary<kernels::Atanh>, FloatUnary<kernels::Sqrt>,
                          FloatUnary<kernels::Floor>, FloatUnary<kernels::Ceil>, FloatUnary<kernels::Round>,
                          SameBinary<kernels::Mod>, SameBinary<kernels::Fmod>, SameBinary<kernels::ShiftLeft>,
-                         SameBinary<kernels::ShiftRight>, kernels::Pow, kernels::Classify>;
+                         SameBinary<kernels::ShiftRight>, SameBinary<kernels::BitAnd>, SameBinary<kernels::BitOr>,
+                         SameBinary<kernels::BitXor>, kernels::Pow, kernels::Classify>;
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx

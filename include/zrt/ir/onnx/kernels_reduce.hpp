@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ir/onnx/kernels_reduce.hpp: products of rows and cumulative sums.
+// zrt/ir/onnx/kernels_reduce.hpp: products of rows, cumulative sums and products.
 #pragma once
 
 #include <zrt/ir/onnx/kernels_elementwise.hpp>
@@ -37,9 +37,9 @@ struct RowProduct {
   }
 };
 
-/// Sums of x [outer, n, inner] along the middle axis up to each element, one chain in index order.
-struct CumSum {
-  static constexpr std::string_view target = "zrt.onnx.cum_sum.v1";
+/// Sums or products of x [outer, n, inner] along the middle axis up to each element, one chain in index order.
+template <bool kProduct> struct Cumulative {
+  static constexpr std::string_view target = kProduct ? "zrt.onnx.cum_prod.v1" : "zrt.onnx.cum_sum.v1";
   static constexpr auto attributes = std::to_array<ops::CustomAttributeField>(
       {{"exclusive", ops::CustomKind::boolean}, {"reverse", ops::CustomKind::boolean}});
   static Result<void> check(const CustomCallArgs& c) noexcept {
@@ -60,13 +60,16 @@ struct CumSum {
     visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
       const auto& f = element_functions<T>(dtype);
       for (std::uint64_t line = share.first; line < share.first + share.count; ++line) {
-        std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, T> sum = 0;
+        std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, T> sum = kProduct ? 1 : 0;
         for (std::uint64_t i = 0; i < n; ++i) {
           const std::uint64_t at = (line / inner * n + (backward ? n - 1 - i : i)) * inner + line % inner;
           T value{};
           f.unpack(c.in[0].data, at, 1, &value);
           const auto before = sum;
-          sum += static_cast<decltype(sum)>(value);
+          if constexpr (kProduct)
+            sum *= static_cast<decltype(sum)>(value);
+          else
+            sum += static_cast<decltype(sum)>(value);
           const T result = static_cast<T>(exclusive ? before : sum);
           f.pack(&result, at, 1, c.out[0].data);
         }
@@ -74,5 +77,7 @@ struct CumSum {
     });
   }
 };
+using CumSum = Cumulative<false>;
+using CumProd = Cumulative<true>;
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::kernels

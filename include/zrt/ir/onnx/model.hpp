@@ -6,6 +6,7 @@
 
 #include <zrt/core/slice.hpp>
 #include <zrt/core/vector.hpp>
+#include <zrt/ir/onnx/schemas.hpp>
 #include <zrt/ir/onnx/wire.hpp>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct AttributeView {
   explicit AttributeView(Allocator a) noexcept : reals(a), integers(a), texts(a) {}
 
   std::string_view name;
-  std::uint64_t type = 0;  ///< an AttributeType, or 0 where the file says none
+  std::string_view reference;  ///< in a function's body: the attribute of the calling node that this one is
+  std::uint64_t type = 0;      ///< an AttributeType, or 0 where the file says none
   double real = 0;
   std::int64_t integer = 0;
   std::string_view text;
@@ -77,11 +79,58 @@ struct GraphView {
   Vector<std::string_view> initializers;  ///< TensorProto
 };
 
-/// ModelProto: the graph's bytes and the version of the standard operators.
-struct ModelView {
-  std::int64_t opset = 0;  ///< of the domain "" or "ai.onnx"; 0 when the file names none
-  std::string_view graph;
+/// OperatorSetIdProto: which version of a domain's operators is meant.
+struct OpsetImport {
+  std::string_view domain;  ///< "ai.onnx" for the standard operators, however the file says it
+  std::int64_t version = 0;
 };
+
+/// The version of `domain` among `imports`; 0 when they do not name it.
+[[nodiscard]] inline std::int64_t opset_of(Span<const OpsetImport> imports, std::string_view domain) noexcept {
+  for (const OpsetImport& import : imports)
+    if (import.domain == (domain.empty() ? "ai.onnx" : domain)) return import.version;
+  return 0;
+}
+
+/// FunctionProto: an operator that the model defines by nodes.
+struct FunctionView {
+  explicit FunctionView(Allocator a) noexcept : inputs(a), outputs(a), defaults(a), nodes(a), imports(a) {}
+
+  std::string_view name;
+  std::string_view domain;
+  Vector<std::string_view> inputs;
+  Vector<std::string_view> outputs;
+  Vector<AttributeView> defaults;  ///< values of attributes that a caller leaves out
+  Vector<NodeView> nodes;
+  Vector<OpsetImport> imports;
+};
+
+/// ModelProto: the graph's bytes, the functions and the versions of the operators.
+struct ModelView {
+  explicit ModelView(Allocator a) noexcept : imports(a), functions(a) {}
+
+  std::string_view graph;
+  Vector<OpsetImport> imports;
+  Vector<FunctionView> functions;
+
+  /// Of the standard operators; 0 when the file names none.
+  [[nodiscard]] std::int64_t opset() const noexcept { return opset_of(imports.span(), "ai.onnx"); }
+};
+
+/// The version of a domain's operators that holds: the newest of the standard ones, and 1 of others, where none is named.
+[[nodiscard]] inline std::int64_t opset_in_force(Span<const OpsetImport> imports, std::string_view domain) noexcept {
+  const std::int64_t version = opset_of(imports, domain);
+  if (version != 0) return version;
+  return domain.empty() || domain == "ai.onnx" ? kNewestOpset : 1;
+}
+
+/// The function of the model under that name, or null.
+[[nodiscard]] inline const FunctionView* find_function(const ModelView& model, std::string_view domain,
+                                                       std::string_view name) noexcept {
+  for (const FunctionView& function : model.functions)
+    if (function.name == name && function.domain == domain) return &function;
+  return nullptr;
+}
 
 namespace detail {
 
@@ -166,7 +215,7 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
     Error error = Error::of(Errc::invalid_file, kNameGivers[static_cast<std::size_t>(second.kind)], " ", second.index);
     if (second.kind == NameGiver::Kind::node) {
       const NodeView& node = graph.nodes[second.index];
-      error.append(" ")
+      error.append(node.name.empty() ? "" : " ")
           .append(zrt::slice(node.name, 0, 60))
           .append(" (")
           .append(zrt::slice(node.op, 0, 40))
@@ -214,6 +263,9 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
       case 20:
         attribute.type = f.value;
         return {};
+      case 21:
+        attribute.reference = f.bytes;
+        return detail::expect_wire(f, WireType::bytes, "an attribute");
       default:
         return {};
     }
@@ -298,27 +350,74 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
   return graph;
 }
 
-[[nodiscard]] inline Result<ModelView> read_model(std::string_view file) noexcept {
-  ModelView model;
+[[nodiscard]] inline Result<OpsetImport> read_import(std::string_view message) noexcept {
+  OpsetImport import;
+  auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
+    if (f.number == 1) import.domain = f.bytes;
+    if (f.number == 2) import.version = f.integer();
+    return {};
+  });
+  if (!r) return pass(r);
+  if (import.domain.empty()) import.domain = "ai.onnx";
+  return import;
+}
+
+[[nodiscard]] inline Result<FunctionView> read_function(std::string_view message, const Allocator& a) noexcept {
+  FunctionView function(a);
+  auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
+    if (f.number != 1 && f.number != 4 && f.number != 5 && f.number != 7 && (f.number < 9 || f.number > 11)) return {};
+    if (auto wire = detail::expect_wire(f, WireType::bytes, "a function"); !wire) return wire;
+    switch (f.number) {
+      case 1:
+        function.name = f.bytes;
+        return {};
+      case 4:
+        return function.inputs.push_back(f.bytes);
+      case 5:
+        return function.outputs.push_back(f.bytes);
+      case 7: {
+        auto node = read_node(f.bytes, a);
+        if (!node) return pass(node);
+        return function.nodes.push_back(std::move(*node));
+      }
+      case 9: {
+        const auto import = read_import(f.bytes);
+        if (!import) return pass(import);
+        return function.imports.push_back(*import);
+      }
+      case 10:
+        function.domain = f.bytes;
+        return {};
+      default: {
+        auto attribute = read_attribute(f.bytes, a);
+        if (!attribute) return pass(attribute);
+        return function.defaults.push_back(std::move(*attribute));
+      }
+    }
+  });
+  if (!r) return pass(r);
+  return function;
+}
+
+[[nodiscard]] inline Result<ModelView> read_model(std::string_view file, const Allocator& a) noexcept {
+  ModelView model(a);
   bool found = false;
   auto r = detail::each_field(file, [&](const WireField& f) -> Result<void> {
+    if (f.number != 7 && f.number != 8 && f.number != 25) return {};
+    if (auto wire = detail::expect_wire(f, WireType::bytes, "the model"); !wire) return wire;
     if (f.number == 7) {
       model.graph = f.bytes;
       found = true;
-      return detail::expect_wire(f, WireType::bytes, "the model");
-    }
-    if (f.number == 25) return fail(Errc::unimplemented, "the model defines functions of its own");
-    if (f.number != 8) return {};
-    if (auto wire = detail::expect_wire(f, WireType::bytes, "the model"); !wire) return wire;
-    std::string_view domain;
-    std::int64_t version = 0;
-    auto import = detail::each_field(f.bytes, [&](const WireField& g) -> Result<void> {
-      if (g.number == 1) domain = g.bytes;
-      if (g.number == 2) version = g.integer();
       return {};
-    });
-    if (import && (domain.empty() || domain == "ai.onnx")) model.opset = version;
-    return import;
+    }
+    if (f.number == 8) {
+      const auto import = read_import(f.bytes);
+      if (!import) return pass(import);
+      return model.imports.push_back(*import);
+    }
+    auto function = read_function(f.bytes, a);
+    if (!function) return pass(function);
+    return model.functions.push_back(std::move(*function));
   });
   if (!r) return pass(r);
   if (!found) return fail(Errc::invalid_file, "the file holds no graph, expected an ONNX ModelProto");

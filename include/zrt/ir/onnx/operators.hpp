@@ -3,246 +3,343 @@
 #pragma once
 
 #include <zrt/core/slice.hpp>
+#include <zrt/ir/onnx/ops_attention.hpp>
 #include <zrt/ir/onnx/ops_control.hpp>
 #include <zrt/ir/onnx/ops_image.hpp>
 #include <zrt/ir/onnx/ops_index.hpp>
 #include <zrt/ir/onnx/ops_layout.hpp>
 #include <zrt/ir/onnx/ops_loss.hpp>
+#include <zrt/ir/onnx/ops_microsoft.hpp>
 #include <zrt/ir/onnx/ops_norm.hpp>
 #include <zrt/ir/onnx/ops_pool.hpp>
 #include <zrt/ir/onnx/ops_quantize.hpp>
 #include <zrt/ir/onnx/ops_recurrent.hpp>
 #include <zrt/ir/onnx/ops_reduce.hpp>
 #include <zrt/ir/onnx/ops_resize.hpp>
+#include <zrt/ir/onnx/ops_sequence.hpp>
 #include <zrt/ir/onnx/ops_signal.hpp>
 #include <zrt/ir/onnx/ops_training.hpp>
 #include <zrt/ir/onnx/ops_window.hpp>
 #include <zrt/ir/onnx/reader.hpp>
+#include <zrt/ir/onnx/schemas.hpp>
 #include <zrt/ir/onnx/targets.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
-/// The newest version of the standard operators that is read.
-inline constexpr std::int64_t kNewestOpset = 17;
-
 /// How one operator becomes instructions.
 struct OperatorRow {
   std::string_view name;
-  /// The first opset in which the operator has the operands and the meaning that are translated.
-  std::int64_t since;
-  /// Every attribute that it has, `name@opset` for one that came later.
-  std::string_view attributes;
+  std::int64_t first;  ///< the first opset in which the operator means what is translated
   void (*translate)(NodeCall&) noexcept;
-  std::int64_t until = kNewestOpset;  ///< the last opset that has it
+  std::int64_t last = kNewestOpset;  ///< the last such opset
 };
 
+/// Those of ai.onnx.
 inline constexpr auto kOperators = std::to_array<OperatorRow>({
-    {"Abs", 6, "", &translate::unary<&Builder::abs>},
-    {"Acos", 7, "", &translate::kernel_unary<FloatUnary<kernels::Acos>>},
-    {"Acosh", 9, "", &translate::kernel_unary<FloatUnary<kernels::Acosh>>},
-    {"Add", 7, "", &translate::arithmetic<&Builder::add, '+'>},
-    {"And", 7, "", &translate::binary<&Builder::mul>},
-    {"ArgMax", 12, "axis keepdims select_last_index", &translate::arg_max},
-    {"ArgMin", 12, "axis keepdims select_last_index", &translate::arg_min},
-    {"Asin", 7, "", &translate::kernel_unary<FloatUnary<kernels::Asin>>},
-    {"Asinh", 9, "", &translate::kernel_unary<FloatUnary<kernels::Asinh>>},
-    {"Atan", 7, "", &translate::kernel_unary<FloatUnary<kernels::Atan>>},
-    {"Atanh", 9, "", &translate::kernel_unary<FloatUnary<kernels::Atanh>>},
-    {"AveragePool", 10, "auto_pad ceil_mode count_include_pad kernel_shape pads strides", &translate::average_pool},
-    {"BatchNormalization", 9, "epsilon momentum training_mode@14", &translate::batch_normalization},
-    {"BitShift", 11, "direction", &translate::bit_shift},
-    {"BlackmanWindow", 17, "output_datatype periodic", &translate::blackman_window},
-    {"Cast", 6, "to", &translate::cast},
-    {"CastLike", 15, "", &translate::cast_like},
-    {"Ceil", 6, "", &translate::kernel_unary<FloatUnary<kernels::Ceil>>},
-    {"Celu", 12, "alpha", &translate::celu},
-    {"Clip", 11, "", &translate::clip},
-    {"Concat", 4, "axis", &translate::concat_},
-    {"Constant", 1,
-     "sparse_value@11 value value_float@12 value_floats@12 value_int@12 value_ints@12 value_string@12 value_strings@12",
-     &translate::constant},
-    {"ConstantOfShape", 9, "value", &translate::constant_of_shape},
-    {"Conv", 1, "auto_pad dilations group kernel_shape pads strides", &translate::conv},
-    {"ConvInteger", 10, "auto_pad dilations group kernel_shape pads strides", &translate::conv_integer},
-    {"ConvTranspose", 1, "auto_pad dilations group kernel_shape output_padding output_shape pads strides",
-     &translate::conv_transpose},
-    {"Cos", 7, "", &translate::kernel_unary<FloatUnary<kernels::Cos>>},
-    {"Cosh", 9, "", &translate::kernel_unary<FloatUnary<kernels::Cosh>>},
-    {"CumSum", 11, "exclusive reverse", &translate::cum_sum},
-    {"DFT", 17, "axis inverse onesided", &translate::dft},
-    {"DepthToSpace", 11, "blocksize mode", &translate::depth_to_space},
-    {"DequantizeLinear", 10, "axis@13", &translate::dequantize_linear},
-    {"Det", 11, "", &translate::det},
-    {"Div", 7, "", &translate::arithmetic<&Builder::div, '/'>},
-    {"Dropout", 12, "seed", &translate::dropout},
-    {"DynamicQuantizeLinear", 11, "", &translate::dynamic_quantize_linear},
-    {"Einsum", 12, "equation", &translate::einsum},
-    {"Elu", 6, "alpha", &translate::elu},
-    {"Equal", 7, "", &translate::equal},
-    {"Erf", 9, "", &translate::unary<&Builder::erf>},
-    {"Exp", 6, "", &translate::unary<&Builder::exp>},
-    {"Expand", 8, "", &translate::expand},
-    {"EyeLike", 9, "dtype k", &translate::eye_like},
-    {"Flatten", 1, "axis", &translate::flatten},
-    {"Floor", 6, "", &translate::kernel_unary<FloatUnary<kernels::Floor>>},
-    {"GRU", 7, "activation_alpha activation_beta activations clip direction hidden_size layout@14 linear_before_reset",
-     &translate::gru},
-    {"Gather", 1, "axis", &translate::gather},
-    {"GatherElements", 11, "axis", &translate::gather_elements},
-    {"GatherND", 11, "batch_dims@12", &translate::gather_nd},
-    {"Gemm", 7, "alpha beta transA transB", &translate::gemm},
-    {"GlobalAveragePool", 1, "", &translate::global_average_pool},
-    {"GlobalMaxPool", 1, "", &translate::global_max_pool},
-    {"Greater", 7, "", &translate::binary<&Builder::gt>},
-    {"GreaterOrEqual", 12, "", &translate::binary<&Builder::ge>},
-    {"GridSample", 16, "align_corners mode padding_mode", &translate::grid_sample},
-    {"HammingWindow", 17, "output_datatype periodic", &translate::hamming_window},
-    {"HannWindow", 17, "output_datatype periodic", &translate::hann_window},
-    {"HardSigmoid", 6, "alpha beta", &translate::hard_sigmoid},
-    {"HardSwish", 14, "", &translate::hard_swish},
-    {"Hardmax", 13, "axis", &translate::hardmax},
-    {"Identity", 1, "", &translate::identity},
-    {"If", 1, "else_branch then_branch", &translate::if_},
-    {"InstanceNormalization", 6, "epsilon", &translate::instance_normalization},
-    {"IsInf", 10, "detect_negative detect_positive", &translate::is_inf},
-    {"IsNaN", 9, "", &translate::is_nan},
-    {"LRN", 1, "alpha beta bias size", &translate::lrn},
-    {"LSTM", 7, "activation_alpha activation_beta activations clip direction hidden_size input_forget layout@14",
-     &translate::lstm},
-    {"LayerNormalization", 17, "axis epsilon stash_type", &translate::layer_normalization},
-    {"LeakyRelu", 6, "alpha", &translate::leaky_relu},
-    {"Less", 7, "", &translate::binary<&Builder::lt>},
-    {"LessOrEqual", 12, "", &translate::binary<&Builder::le>},
-    {"Log", 6, "", &translate::unary<&Builder::log>},
-    {"LogSoftmax", 13, "axis", &translate::log_softmax},
-    {"Loop", 1, "body", &translate::loop},
-    {"MatMul", 1, "", &translate::mat_mul},
-    {"MatMulInteger", 10, "", &translate::mat_mul_integer},
-    {"Max", 6, "", &translate::variadic<&Builder::maximum>},
-    {"MaxPool", 10, "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", &translate::max_pool},
-    {"MaxUnpool", 9, "kernel_shape pads strides", &translate::max_unpool},
-    {"Mean", 6, "", &translate::mean},
-    {"MeanVarianceNormalization", 9, "axes", &translate::mean_variance_normalization},
-    {"Min", 6, "", &translate::variadic<&Builder::minimum>},
-    {"Mod", 10, "fmod", &translate::mod},
-    {"Mul", 7, "", &translate::arithmetic<&Builder::mul, '*'>},
-    {"Neg", 6, "", &translate::neg},
-    {"NegativeLogLikelihoodLoss", 12, "ignore_index reduction", &translate::negative_log_likelihood_loss},
-    {"Not", 1, "", &translate::not_},
-    {"OneHot", 9, "axis", &translate::one_hot},
-    {"Or", 7, "", &translate::binary<&Builder::maximum>},
-    {"PRelu", 7, "", &translate::prelu},
-    {"Pad", 11, "mode", &translate::pad_},
-    {"Pow", 7, "", &translate::pow},
-    {"QLinearConv", 10, "auto_pad dilations group kernel_shape pads strides", &translate::q_linear_conv},
-    {"QLinearMatMul", 10, "", &translate::q_linear_mat_mul},
-    {"QuantizeLinear", 10, "axis@13", &translate::quantize_linear},
-    {"RNN", 7, "activation_alpha activation_beta activations clip direction hidden_size layout@14", &translate::rnn},
-    {"Range", 11, "", &translate::range},
-    {"Reciprocal", 6, "", &translate::unary<&Builder::reciprocal>},
-    {"ReduceL1", 1, "axes keepdims", &translate::reduce_l1},
-    {"ReduceL2", 1, "axes keepdims", &translate::reduce_l2},
-    {"ReduceLogSum", 1, "axes keepdims", &translate::reduce_log_sum},
-    {"ReduceLogSumExp", 1, "axes keepdims", &translate::reduce_log_sum_exp},
-    {"ReduceMax", 1, "axes keepdims", &translate::reduce_order<kMax>},
-    {"ReduceMean", 1, "axes keepdims", &translate::reduce_mean},
-    {"ReduceMin", 1, "axes keepdims", &translate::reduce_order<kMin>},
-    {"ReduceProd", 1, "axes keepdims", &translate::reduce_prod},
-    {"ReduceSum", 13, "keepdims noop_with_empty_axes", &translate::reduce_sum},
-    {"ReduceSumSquare", 1, "axes keepdims", &translate::reduce_sum_square},
-    {"Relu", 6, "", &translate::relu},
-    {"Reshape", 5, "allowzero@14", &translate::reshape_},
-    {"Resize", 11, "coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value mode nearest_mode",
-     &translate::resize},
-    {"ReverseSequence", 10, "batch_axis time_axis", &translate::reverse_sequence},
-    {"RoiAlign", 10, "coordinate_transformation_mode@16 mode output_height output_width sampling_ratio spatial_scale",
-     &translate::roi_align},
-    {"Round", 11, "", &translate::kernel_unary<FloatUnary<kernels::Round>>},
-    {"STFT", 17, "onesided", &translate::stft},
-    {"Scan", 9, "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions",
-     &translate::scan},
-    {"Scatter", 9, "axis", &translate::scatter_elements, 10},
-    {"ScatterElements", 11, "axis reduction@16", &translate::scatter_elements},
-    {"ScatterND", 11, "reduction@16", &translate::scatter_nd},
-    {"Selu", 6, "alpha gamma", &translate::selu},
-    {"Shape", 1, "end@15 start@15", &translate::shape_},
-    {"Shrink", 9, "bias lambd", &translate::shrink},
-    {"Sigmoid", 6, "", &translate::sigmoid},
-    {"Sign", 9, "", &translate::sign},
-    {"Sin", 7, "", &translate::kernel_unary<FloatUnary<kernels::Sin>>},
-    {"Sinh", 9, "", &translate::kernel_unary<FloatUnary<kernels::Sinh>>},
-    {"Size", 1, "", &translate::size},
-    {"Slice", 10, "", &translate::slice_},
-    {"Softmax", 13, "axis", &translate::softmax},
-    {"SoftmaxCrossEntropyLoss", 12, "ignore_index reduction", &translate::softmax_cross_entropy_loss},
-    {"Softplus", 1, "", &translate::softplus},
-    {"Softsign", 1, "", &translate::softsign},
-    {"SpaceToDepth", 1, "blocksize", &translate::space_to_depth},
-    {"Split", 13, "axis", &translate::split},
-    {"Sqrt", 6, "", &translate::sqrt},
-    {"Squeeze", 13, "", &translate::squeeze},
-    {"Sub", 7, "", &translate::arithmetic<&Builder::sub, '-'>},
-    {"Sum", 6, "", &translate::variadic<&Builder::add>},
-    {"Tan", 7, "", &translate::kernel_unary<FloatUnary<kernels::Tan>>},
-    {"Tanh", 6, "", &translate::unary<&Builder::tanh>},
-    {"ThresholdedRelu", 10, "alpha", &translate::thresholded_relu},
-    {"Tile", 6, "", &translate::tile_},
-    {"TopK", 11, "axis largest sorted", &translate::top_k},
-    {"Transpose", 1, "perm", &translate::transpose_},
-    {"Trilu", 14, "upper", &translate::trilu},
-    {"Unsqueeze", 13, "", &translate::unsqueeze},
-    {"Upsample", 9, "mode", &translate::upsample, 9},
-    {"Where", 9, "", &translate::where},
-    {"Xor", 7, "", &translate::xor_},
+    {"Abs", 6, &translate::unary<&Builder::abs>},
+    {"Acos", 7, &translate::kernel_unary<FloatUnary<kernels::Acos>>},
+    {"Acosh", 9, &translate::kernel_unary<FloatUnary<kernels::Acosh>>},
+    {"Add", 7, &translate::arithmetic<&Builder::add, '+'>},
+    {"AffineGrid", 20, &translate::affine_grid},
+    {"And", 7, &translate::binary<&Builder::mul>},
+    {"ArgMax", 12, &translate::arg_max},
+    {"ArgMin", 12, &translate::arg_min},
+    {"Asin", 7, &translate::kernel_unary<FloatUnary<kernels::Asin>>},
+    {"Asinh", 9, &translate::kernel_unary<FloatUnary<kernels::Asinh>>},
+    {"Atan", 7, &translate::kernel_unary<FloatUnary<kernels::Atan>>},
+    {"Atanh", 9, &translate::kernel_unary<FloatUnary<kernels::Atanh>>},
+    {"Attention", 23, &translate::attention},
+    {"AveragePool", 10, &translate::average_pool},
+    {"BatchNormalization", 9, &translate::batch_normalization},
+    {"BitCast", 26, &translate::bit_cast},
+    {"BitShift", 11, &translate::bit_shift},
+    {"BitwiseAnd", 18, &translate::kernel_binary<SameBinary<kernels::BitAnd>>},
+    {"BitwiseNot", 18, &translate::bitwise_not},
+    {"BitwiseOr", 18, &translate::kernel_binary<SameBinary<kernels::BitOr>>},
+    {"BitwiseXor", 18, &translate::kernel_binary<SameBinary<kernels::BitXor>>},
+    {"BlackmanWindow", 17, &translate::blackman_window},
+    {"Cast", 6, &translate::cast},
+    {"CastLike", 15, &translate::cast_like},
+    {"Ceil", 6, &translate::kernel_unary<FloatUnary<kernels::Ceil>>},
+    {"Celu", 12, &translate::celu},
+    {"CenterCropPad", 18, &translate::center_crop_pad},
+    {"Clip", 11, &translate::clip},
+    {"Col2Im", 18, &translate::col2im},
+    {"Concat", 4, &translate::concat_},
+    {"ConcatFromSequence", 11, &translate::concat_from_sequence},
+    {"Constant", 1, &translate::constant},
+    {"ConstantOfShape", 9, &translate::constant_of_shape},
+    {"Conv", 1, &translate::conv},
+    {"ConvInteger", 10, &translate::conv_integer},
+    {"ConvTranspose", 1, &translate::conv_transpose},
+    {"Cos", 7, &translate::kernel_unary<FloatUnary<kernels::Cos>>},
+    {"Cosh", 9, &translate::kernel_unary<FloatUnary<kernels::Cosh>>},
+    {"CumProd", 26, &translate::cumulative<kernels::CumProd>},
+    {"CumSum", 11, &translate::cumulative<kernels::CumSum>},
+    {"DFT", 17, &translate::dft},
+    {"DepthToSpace", 11, &translate::depth_to_space},
+    {"DequantizeLinear", 10, &translate::dequantize_linear},
+    {"Det", 11, &translate::det},
+    {"Div", 7, &translate::arithmetic<&Builder::div, '/'>},
+    {"Dropout", 12, &translate::dropout},
+    {"DynamicQuantizeLinear", 11, &translate::dynamic_quantize_linear},
+    {"Einsum", 12, &translate::einsum},
+    {"Elu", 6, &translate::elu},
+    {"Equal", 7, &translate::equal},
+    {"Erf", 9, &translate::unary<&Builder::erf>},
+    {"Exp", 6, &translate::unary<&Builder::exp>},
+    {"Expand", 8, &translate::expand},
+    {"EyeLike", 9, &translate::eye_like},
+    {"Flatten", 1, &translate::flatten},
+    {"Floor", 6, &translate::kernel_unary<FloatUnary<kernels::Floor>>},
+    {"GRU", 7, &translate::gru},
+    {"Gather", 1, &translate::gather},
+    {"GatherElements", 11, &translate::gather_elements},
+    {"GatherND", 11, &translate::gather_nd},
+    {"Gelu", 20, &translate::gelu},
+    {"Gemm", 7, &translate::gemm},
+    {"GlobalAveragePool", 1, &translate::global_average_pool},
+    {"GlobalLpPool", 2, &translate::global_lp_pool},
+    {"GlobalMaxPool", 1, &translate::global_max_pool},
+    {"Greater", 7, &translate::binary<&Builder::gt>},
+    {"GreaterOrEqual", 12, &translate::binary<&Builder::ge>},
+    {"GridSample", 16, &translate::grid_sample},
+    {"GroupNormalization", 21, &translate::group_normalization},
+    {"HammingWindow", 17, &translate::hamming_window},
+    {"HannWindow", 17, &translate::hann_window},
+    {"HardSigmoid", 6, &translate::hard_sigmoid},
+    {"HardSwish", 14, &translate::hard_swish},
+    {"Hardmax", 13, &translate::hardmax},
+    {"Identity", 1, &translate::identity},
+    {"If", 1, &translate::if_},
+    {"InstanceNormalization", 6, &translate::instance_normalization},
+    {"IsInf", 10, &translate::is_inf},
+    {"IsNaN", 9, &translate::is_nan},
+    {"LRN", 1, &translate::lrn},
+    {"LSTM", 7, &translate::lstm},
+    {"LayerNormalization", 17, &translate::layer_normalization},
+    {"LeakyRelu", 6, &translate::leaky_relu},
+    {"Less", 7, &translate::binary<&Builder::lt>},
+    {"LessOrEqual", 12, &translate::binary<&Builder::le>},
+    {"Log", 6, &translate::unary<&Builder::log>},
+    {"LogSoftmax", 13, &translate::log_softmax},
+    {"Loop", 1, &translate::loop},
+    {"LpNormalization", 1, &translate::lp_normalization},
+    {"LpPool", 2, &translate::lp_pool},
+    {"MatMul", 1, &translate::mat_mul},
+    {"MatMulInteger", 10, &translate::mat_mul_integer},
+    {"Max", 6, &translate::variadic<&Builder::maximum>},
+    {"MaxPool", 10, &translate::max_pool},
+    {"MaxUnpool", 9, &translate::max_unpool},
+    {"Mean", 6, &translate::mean},
+    {"MeanVarianceNormalization", 9, &translate::mean_variance_normalization},
+    {"MelWeightMatrix", 17, &translate::mel_weight_matrix},
+    {"Min", 6, &translate::variadic<&Builder::minimum>},
+    {"Mish", 18, &translate::mish},
+    {"Mod", 10, &translate::mod},
+    {"Mul", 7, &translate::arithmetic<&Builder::mul, '*'>},
+    {"Neg", 6, &translate::neg},
+    {"NegativeLogLikelihoodLoss", 12, &translate::negative_log_likelihood_loss},
+    {"NonZero", 9, &translate::non_zero},
+    {"Not", 1, &translate::not_},
+    {"OneHot", 9, &translate::one_hot},
+    {"Optional", 15, &translate::optional_},
+    {"OptionalGetElement", 15, &translate::optional_get_element},
+    {"OptionalHasElement", 15, &translate::optional_has_element},
+    {"Or", 7, &translate::binary<&Builder::maximum>},
+    {"PRelu", 7, &translate::prelu},
+    {"Pad", 11, &translate::pad_},
+    {"Pow", 7, &translate::pow},
+    {"QLinearConv", 10, &translate::q_linear_conv},
+    {"QLinearMatMul", 10, &translate::q_linear_mat_mul},
+    {"QuantizeLinear", 10, &translate::quantize_linear},
+    {"RMSNormalization", 23, &translate::rms_normalization},
+    {"RNN", 7, &translate::rnn},
+    {"Range", 11, &translate::range},
+    {"Reciprocal", 6, &translate::unary<&Builder::reciprocal>},
+    {"ReduceL1", 1, &translate::reduce_l1},
+    {"ReduceL2", 1, &translate::reduce_l2},
+    {"ReduceLogSum", 1, &translate::reduce_log_sum},
+    {"ReduceLogSumExp", 1, &translate::reduce_log_sum_exp},
+    {"ReduceMax", 1, &translate::reduce_order<kMax>},
+    {"ReduceMean", 1, &translate::reduce_mean},
+    {"ReduceMin", 1, &translate::reduce_order<kMin>},
+    {"ReduceProd", 1, &translate::reduce_prod},
+    {"ReduceSum", 13, &translate::reduce_sum},
+    {"ReduceSumSquare", 1, &translate::reduce_sum_square},
+    {"Relu", 6, &translate::relu},
+    {"Reshape", 5, &translate::reshape_},
+    {"Resize", 11, &translate::resize},
+    {"ReverseSequence", 10, &translate::reverse_sequence},
+    {"RoiAlign", 10, &translate::roi_align},
+    {"RotaryEmbedding", 23, &translate::rotary_embedding},
+    {"Round", 11, &translate::kernel_unary<FloatUnary<kernels::Round>>},
+    {"STFT", 17, &translate::stft},
+    {"Scan", 9, &translate::scan},
+    {"Scatter", 9, &translate::scatter_elements},
+    {"ScatterElements", 11, &translate::scatter_elements},
+    {"ScatterND", 11, &translate::scatter_nd},
+    {"Selu", 6, &translate::selu},
+    {"SequenceAt", 11, &translate::sequence_at},
+    {"SequenceConstruct", 11, &translate::sequence_construct},
+    {"SequenceEmpty", 11, &translate::sequence_empty},
+    {"SequenceErase", 11, &translate::sequence_erase},
+    {"SequenceInsert", 11, &translate::sequence_insert},
+    {"SequenceLength", 11, &translate::sequence_length},
+    {"SequenceMap", 17, &translate::sequence_map},
+    {"Shape", 1, &translate::shape_},
+    {"Shrink", 9, &translate::shrink},
+    {"Sigmoid", 6, &translate::sigmoid},
+    {"Sign", 9, &translate::sign},
+    {"Sin", 7, &translate::kernel_unary<FloatUnary<kernels::Sin>>},
+    {"Sinh", 9, &translate::kernel_unary<FloatUnary<kernels::Sinh>>},
+    {"Size", 1, &translate::size},
+    {"Slice", 10, &translate::slice_},
+    {"Softmax", 13, &translate::softmax},
+    {"SoftmaxCrossEntropyLoss", 12, &translate::softmax_cross_entropy_loss},
+    {"Softplus", 1, &translate::softplus},
+    {"Softsign", 1, &translate::softsign},
+    {"SpaceToDepth", 1, &translate::space_to_depth},
+    {"Split", 13, &translate::split},
+    {"SplitToSequence", 11, &translate::split_to_sequence},
+    {"Sqrt", 6, &translate::sqrt},
+    {"Squeeze", 13, &translate::squeeze},
+    {"Sub", 7, &translate::arithmetic<&Builder::sub, '-'>},
+    {"Sum", 6, &translate::variadic<&Builder::add>},
+    {"Swish", 24, &translate::swish},
+    {"Tan", 7, &translate::kernel_unary<FloatUnary<kernels::Tan>>},
+    {"Tanh", 6, &translate::unary<&Builder::tanh>},
+    {"TensorScatter", 24, &translate::tensor_scatter},
+    {"ThresholdedRelu", 10, &translate::thresholded_relu},
+    {"Tile", 6, &translate::tile_},
+    {"TopK", 11, &translate::top_k},
+    {"Transpose", 1, &translate::transpose_},
+    {"Trilu", 14, &translate::trilu},
+    {"Unsqueeze", 13, &translate::unsqueeze},
+    {"Upsample", 9, &translate::upsample},
+    {"Where", 9, &translate::where},
+    {"Xor", 7, &translate::xor_},
 });
 
-/// Those of the domain ai.onnx.preview.training.
+/// Those of ai.onnx.preview.training.
 inline constexpr auto kTrainingOperators = std::to_array<OperatorRow>({
-    {"Adagrad", 1, "decay_factor epsilon norm_coefficient", &translate::adagrad},
-    {"Adam", 1, "alpha beta epsilon norm_coefficient norm_coefficient_post", &translate::adam},
-    {"Momentum", 1, "alpha beta mode norm_coefficient", &translate::momentum},
+    {"Adagrad", 1, &translate::adagrad},
+    {"Adam", 1, &translate::adam},
+    {"Momentum", 1, &translate::momentum},
 });
+
+/// Those of com.microsoft. Exports put the simplified norm into the standard's domain too.
+inline constexpr auto kMicrosoftOperators = std::to_array<OperatorRow>({
+    {"Attention", 1, &translate::microsoft_attention},
+    {"BiasGelu", 1, &translate::biased_gelu<false>},
+    {"EmbedLayerNormalization", 1, &translate::embed_layer_normalization},
+    {"FastGelu", 1, &translate::biased_gelu<true>},
+    {"FusedMatMul", 1, &translate::fused_mat_mul},
+    {"Gelu", 1, &translate::biased_gelu<false>},
+    {"GroupQueryAttention", 1, &translate::group_query_attention},
+    {"MatMulNBits", 1, &translate::mat_mul_n_bits},
+    {"MultiHeadAttention", 1, &translate::multi_head_attention},
+    {"QuickGelu", 1, &translate::quick_gelu},
+    {"RotaryEmbedding", 1, &translate::microsoft_rotary_embedding},
+    {"SimplifiedLayerNormalization", 1, &translate::simplified_layer_normalization},
+    {"SkipLayerNormalization", 1, &translate::skip_layer_normalization},
+    {"SkipSimplifiedLayerNormalization", 1, &translate::skip_simplified_layer_normalization},
+});
+inline constexpr std::array<Schema, 1> kBorrowedSchemas{
+    {{"SimplifiedLayerNormalization", 1, "axis epsilon stash_type", {2, 2}, {1, 2}}}};
+inline constexpr std::array<OperatorRow, 1> kBorrowedOperators{
+    {{"SimplifiedLayerNormalization", 1, &translate::simplified_layer_normalization}}};
+
+/// Operators under one name of a domain.
+struct OperatorDomain {
+  std::string_view name;
+  Span<const Schema> schemas;
+  Span<const OperatorRow> rows;
+};
+inline constexpr std::array<OperatorDomain, 4> kDomains{
+    {{"ai.onnx", kSchemas, kOperators},
+     {"ai.onnx", kBorrowedSchemas, kBorrowedOperators},
+     {"ai.onnx.preview.training", kTrainingSchemas, kTrainingOperators},
+     {"com.microsoft", kMicrosoftSchemas, kMicrosoftOperators}}};
+
+/// An operator as a model of some opset means it.
+struct FoundOperator {
+  const Schema* form = nullptr;
+  const OperatorRow* row = nullptr;
+};
 
 namespace detail {
 
-/// True when `list` (names with spaces between, each perhaps with `@opset`) has `name` at `opset`.
-[[nodiscard]] constexpr bool has_attribute(std::string_view list, std::string_view name, std::int64_t opset) noexcept {
+/// True when `list` (names with spaces between) has `name`.
+[[nodiscard]] constexpr bool has_word(std::string_view list, std::string_view name) noexcept {
   while (!list.empty()) {
     const std::string_view entry = zrt::slice(list, 0, list.find(' '));
+    if (entry == name) return true;
     list.remove_prefix(entry.size() < list.size() ? entry.size() + 1 : entry.size());
-    const std::size_t at = entry.find('@');
-    if (zrt::slice(entry, 0, at) != name) continue;
-    std::int64_t first = 0;
-    for (std::size_t i = at; i < entry.size(); ++i)
-      if (entry[i] != '@') first = first * 10 + (entry[i] - '0');
-    return opset >= first;
   }
   return false;
 }
 
+/// The form of an operator that holds at `opset`; null where it came later. `later` receives the next one.
+[[nodiscard]] constexpr const Schema* form_at(Span<const Schema> schemas, std::string_view op, std::int64_t opset,
+                                              const Schema*& later) noexcept {
+  const Schema* form = nullptr;
+  for (const Schema& schema : schemas) {
+    if (schema.name != op) continue;
+    if (schema.since <= opset) form = &schema;
+    if (schema.since > opset && later == nullptr) later = &schema;
+  }
+  return form;
+}
+
 }  // namespace detail
 
-inline void Reader::translate(NodeCall& call) noexcept {
-  const std::string_view domain = call.node().domain;
-  Span<const OperatorRow> rows;
-  if (domain.empty() || domain == "ai.onnx") rows = kOperators;
-  if (domain == "ai.onnx.preview.training") rows = kTrainingOperators;
-  for (const OperatorRow& row : rows) {
-    if (row.name != call.node().op) continue;
-    const std::int64_t opset = rows.data() == kOperators.data() ? call.opset() : row.since;
-    if (opset < row.since || opset > row.until)
-      return call.fail(Errc::unsupported_version, "the model is of opset ", opset,
-                       ", the operator is read in its form of ", row.since, " to ", row.until);
-    for (const AttributeView& a : call.node().attributes)
-      if (!detail::has_attribute(row.attributes, a.name, opset))
-        return call.fail(Errc::invalid_file, "attribute ", zrt::slice(a.name, 0, 40),
-                         " is none that the operator has at opset ", opset);
-    return row.translate(call);
+/// The form and the translation of operator `op` in a model that imports version `opset` of `domain`.
+///
+/// Errors: Errc::unimplemented for an operator that is not translated, Errc::unsupported_version for one that this
+/// opset does not have, or whose form at this opset is not translated; the text names the nearest that is.
+[[nodiscard]] inline Result<FoundOperator> find_operator(std::string_view domain, std::string_view op,
+                                                         std::int64_t opset) noexcept {
+  const auto name = zrt::slice(op, 0, 40);
+  for (const OperatorDomain& d : kDomains) {
+    if (d.name != domain && !(domain.empty() && d.name == "ai.onnx")) continue;
+    const Schema* later = nullptr;
+    const Schema* form = detail::form_at(d.schemas, op, opset, later);
+    if (form == nullptr && later != nullptr)
+      return fail(Errc::unsupported_version, "operator ", name, " came with opset ", int{later->since},
+                  ", the model is of opset ", opset);
+    if (form != nullptr && form->withdrawn)
+      return fail(Errc::unsupported_version, "operator ", name, " was withdrawn with opset ", int{form->since},
+                  ", the model is of opset ", opset);
+    const OperatorRow* nearest = nullptr;
+    for (const OperatorRow& row : d.rows) {
+      if (row.name != op) continue;
+      if (form != nullptr && row.first <= opset && opset <= row.last) return FoundOperator{form, &row};
+      nearest = &row;
+    }
+    if (nearest != nullptr)
+      return fail(Errc::unsupported_version, "the model is of opset ", opset, ", operator ", name,
+                  " is read in its form of ", nearest->first, " to ", nearest->last);
   }
-  call.unsupported("operator ", zrt::slice(domain, 0, 40), domain.empty() ? "" : ".", zrt::slice(call.node().op, 0, 40),
-                   " is not translated");
+  return fail(Errc::unimplemented, "operator ", zrt::slice(domain, 0, 40), domain.empty() ? "" : ".", name,
+              " is not translated");
+}
+
+inline void Reader::translate(NodeCall& call) noexcept {
+  const NodeView& node = call.node();
+  const auto found = find_operator(node.domain, node.op, call.opset());
+  if (!found) return call.fail(found.error());
+  const Schema& form = *found->form;
+  for (const AttributeView& a : node.attributes)
+    if (!detail::has_word(form.attributes, a.name))
+      return call.fail(Errc::invalid_file, "attribute ", zrt::slice(a.name, 0, 40),
+                       " is none that the operator has at opset ", call.opset());
+  if (form.inputs.most != kAnyNumber && call.inputs() > form.inputs.most)
+    return call.fail(Errc::invalid_file, "the node has ", call.inputs(), " inputs, at opset ", call.opset(),
+                     " the operator has at most ", int{form.inputs.most});
+  return found->row->translate(call);
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx

@@ -13,7 +13,7 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// The graph in an attribute.
 [[nodiscard]] inline std::optional<GraphView> graph_of(NodeCall& n, std::string_view key) noexcept {
-  const AttributeView* a = n.node().find(key);
+  const AttributeView* a = n.find(key);
   if (a == nullptr) {
     n.fail(Errc::invalid_file, key, " is missing");
     return {};
@@ -41,6 +41,9 @@ struct Captures {
         if (had == name) return {};
       // A name that the graph defines itself is not looked up outside by its nodes; carrying it in is harmless.
       const Value* v = name.empty() ? nullptr : outer.find(name);
+      if (v != nullptr && (v->sequence || v->absent))
+        return fail(Errc::unimplemented, "value ", zrt::slice(name, 0, 60),
+                    " is a sequence or an optional value, which no region takes");
       return v == nullptr || v->known ? Result<void>{} : names.push_back(name);
     };
     for (const NodeView& node : graph.nodes) {
@@ -68,7 +71,7 @@ inline void inline_graph(NodeCall& n, const GraphView& graph, Scope& scope, Span
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (auto r = scope.add(graph.inputs[i].name, arguments[i]); !r) return n.fail(r.error());
   if (auto r = n.reader().read_initializers(graph, scope); !r) return n.fail(r.error());
-  if (auto r = n.reader().read_nodes(graph, scope); !r) return n.fail(r.error());
+  if (auto r = n.reader().read_nodes(graph.nodes.span(), scope); !r) return n.fail(r.error());
   for (const ValueView& output : graph.outputs) {
     const Value* v = scope.find(output.name);
     if (v == nullptr)
@@ -141,7 +144,7 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
   std::array<std::byte, 1> yes{std::byte{1}};
   Value condition = n.has(1) ? n.value(1) : Value{{DType::i1, {}}, {}, yes, true};
   for (std::size_t i = 2; i < n.inputs(); ++i)
-    if (auto r = carried.push_back(n.value(i)); !r) return n.fail(r.error());
+    if (auto r = carried.push_back(n.any_value(i)); !r) return n.fail(r.error());
   const std::size_t carries = carried.size();
   Vector<Vector<Tensor>> stacked(n.allocator());
   for (std::size_t i = carries; i < n.outputs(); ++i)
@@ -234,78 +237,175 @@ inline void while_region(NodeCall& n, const GraphView& body) noexcept {
       b.emit("while_loop", operands.span(), {Attribute::region(condition), Attribute::region(step)});
   for (std::size_t i = 0; i < carries && i < n.outputs() && !n.failed(); ++i) n.out(i, results[2 + i]);
 }
+/// A body that is read once and runs for each row of what is scanned.
+struct ScannedBody {
+  const GraphView& graph;
+  std::size_t states;   ///< values that a step hands to the next
+  std::size_t outputs;  ///< results that are stacked
+  bool loops;           ///< Loop's order: trip and condition come first, the condition leads the results
+};
+/// What the body's graph takes: of Loop the trip, which is scanned, and a condition that is true.
+inline void add_arguments(NodeCall& n, const ScannedBody& body, Span<const Value> states, Span<const Value> rows,
+                          Vector<Value>& arguments) noexcept {
+  static constexpr std::array<std::byte, 1> kYes{std::byte{1}};
+  const auto add = [&](const Value& v) {
+    if (auto r = arguments.push_back(v); !r) n.fail(r.error());
+  };
+  if (body.loops) {
+    add(rows[0]);
+    add({{DType::i1, {}}, {}, kYes, true});
+  }
+  for (const Value& v : states) add(v);
+  for (const Value& v : rows.subspan(body.loops ? 1 : 0)) add(v);
+}
+/// Runs `body` over the first axes of `rows`. What it captures is carried unchanged. The results are the states, what
+/// was captured, and the stacked outputs.
+[[nodiscard]] inline std::optional<ptir::Results> scan_over(NodeCall& n, const ScannedBody& body,
+                                                            Span<const Tensor> states, Span<const Tensor> rows,
+                                                            const Captures& captures) noexcept {
+  Builder& b = n.b();
+  Vector<Tensor> operands(n.allocator());
+  const auto add = [&](const Tensor& x) {
+    if (auto r = operands.push_back(x); !r) n.fail(r.error());
+  };
+  for (const Tensor& x : states) add(x);
+  for (const std::string_view name : captures.names) add(n.tensor_of(*n.scope().find(name)));
+  for (const Tensor& x : rows) add(x);
+  if (n.failed()) return {};
+  const ptir::RegionId step = b.region(Name("body"), [&] {
+    Scope inner(n.allocator(), &n.scope());
+    Vector<Value> state_values(n.allocator());
+    Vector<Value> row_values(n.allocator());
+    Vector<Value> arguments(n.allocator());
+    Vector<Value> results(n.allocator());
+    Vector<Tensor> outside(n.allocator());
+    const auto parameter = [&](const ptir::TensorType& type, Vector<Value>& to) {
+      const Tensor p = b.parameter(type);
+      if (auto r = to.push_back({type, p, {}, false}); !r) n.fail(r.error());
+    };
+    for (const Tensor& x : states) parameter(x.type(), state_values);
+    enter(n, captures, inner, outside);
+    for (const Tensor& x : rows) {
+      ptir::TensorType row{x.dtype(), {}};
+      for (std::size_t axis = 1; axis < x.shape().size(); ++axis) row.shape.append(x.shape()[axis]);
+      parameter(row, row_values);
+    }
+    if (n.failed()) return;
+    add_arguments(n, body, state_values.span(), row_values.span(), arguments);
+    if (n.failed()) return;
+    inline_graph(n, body.graph, inner, arguments.span(), results);
+    if (n.failed()) return;
+    const std::size_t first = body.loops ? 1 : 0;
+    if (results.size() != first + body.states + body.outputs)
+      return n.fail(Errc::invalid_file, "the body gives ", results.size(), " values");
+    if (body.loops && (!results[0].known || known_false(results[0])))
+      return n.unsupported("a loop with scan outputs whose condition is computed");
+    for (std::size_t i = 0; i < body.states; ++i) b.result(given_tensor(n, results[first + i]));
+    for (const Tensor& x : outside) b.result(x);
+    for (std::size_t i = 0; i < body.outputs; ++i) b.result(given_tensor(n, results[first + body.states + i]));
+  });
+  if (n.failed()) return {};
+  return b.emit(
+      "scan", operands.span(),
+      {Attribute::region(step), Attribute::integer(static_cast<std::int64_t>(body.states + captures.names.size())),
+       Attribute::integer(static_cast<std::int64_t>(body.outputs))});
+}
+
+/// A loop whose trips are known and whose condition stays true, as a scan over the numbers of its trips.
+inline void loop_by_scan(NodeCall& n, const GraphView& graph, std::int64_t trips) noexcept {
+  Builder& b = n.b();
+  const std::size_t carries = n.inputs() - 2;
+  Captures captures(n.allocator());
+  if (auto r = captures.add(graph, n.scope(), n.allocator()); !r) return n.fail(r.error());
+  Vector<Tensor> states(n.allocator());
+  for (std::size_t i = 0; i < carries; ++i)
+    if (auto r = states.push_back(n.in(i + 2)); !r) return n.fail(r.error());
+  const Tensor numbers = b.iota(shape_of(b, {trips}), DType::si64, 0);
+  const ScannedBody body{graph, carries, n.outputs() - carries, true};
+  const auto results = scan_over(n, body, states.span(), {&numbers, 1}, captures);
+  for (std::size_t i = 0; results && i < n.outputs() && !n.failed(); ++i)
+    n.out(i, (*results)[i < carries ? i : i + captures.names.size()]);
+}
 inline void loop(NodeCall& n) noexcept {
   const auto body = graph_of(n, "body");
   if (n.failed()) return;
   if (n.inputs() < 2) return n.fail(Errc::invalid_file, "a loop has ", n.inputs(), " inputs");
   // Without scan outputs the loop stays one.
-  if (n.outputs() == n.inputs() - 2) return while_region(n, *body);
+  bool sequences = false;
+  for (std::size_t i = 2; i < n.inputs(); ++i) sequences = sequences || n.any_value(i).sequence.has_value();
+  if (n.outputs() == n.inputs() - 2 && !sequences) return while_region(n, *body);
   if (!n.has(0)) return n.unsupported("a loop with scan outputs and no number of trips");
   const std::int64_t trips = n.int_in(0, "the number of trips");
   if (n.has(1) && !n.need_known(n.value(1), 1, "the condition")) return;
   if (n.failed()) return;
-  if (const std::int64_t most = n.reader().unrolled_trips(); trips > most)
-    return n.unsupported(trips, " trips with scan outputs, at most ", most, " by ReadOptions::unrolled_trips");
-  unroll(n, *body, trips);
+  const bool runs = !n.has(1) || !known_false(n.value(1));
+  if (trips <= n.reader().unrolled_trips()) return unroll(n, *body, trips);
+  if (sequences || !runs || n.outputs() < n.inputs() - 2 || trips > kMaxExtent)
+    return n.unsupported(trips, " trips that must be unrolled, at most ", n.reader().unrolled_trips(),
+                         " by ReadOptions::unrolled_trips");
+  loop_by_scan(n, *body, trips);
 }
 
-/// Scan over first axes, forward, from opset 9. What the body captures is carried unchanged.
+/// How Scan goes over an operand or lays out a result.
+struct ScanWay {
+  std::size_t axis = 0;
+  bool backward = false;
+};
+[[nodiscard]] inline ScanWay scan_way(NodeCall& n, std::string_view axes, std::string_view directions, std::size_t i,
+                                      std::size_t rank) noexcept {
+  const IntList axis = n.ints(axes);
+  const IntList direction = n.ints(directions);
+  ScanWay way;
+  if (i < axis.size()) way.axis = n.axis_of(axis[i], rank);
+  if (i < direction.size()) way.backward = direction[i] != 0;
+  return way;
+}
+/// x with `axis` first, or from there back again.
+[[nodiscard]] inline Tensor axis_to_front(const Tensor& x, std::size_t axis) noexcept {
+  IntList perm{static_cast<std::int64_t>(axis)};
+  for (std::size_t i = 0; i < x.shape().size(); ++i)
+    if (i != axis) perm.push(static_cast<std::int64_t>(i));
+  return transpose(x, perm);
+}
+[[nodiscard]] inline Tensor front_to_axis(const Tensor& x, std::size_t axis) noexcept {
+  IntList perm;
+  for (std::size_t i = 0; i < x.shape().size(); ++i)
+    perm.push(static_cast<std::int64_t>(i == axis ? 0 : i < axis ? i + 1 : i));
+  return transpose(x, perm);
+}
+/// Scan from opset 9, over any axes, forwards or backwards.
 inline void scan(NodeCall& n) noexcept {
-  Builder& b = n.b();
-  for (const std::string_view key :
-       {"scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"})
-    for (const std::int64_t value : n.ints(key))
-      if (value != 0) return n.unsupported(key, " other than 0");
-  const auto body = graph_of(n, "body");
+  const auto graph = graph_of(n, "body");
   const std::int64_t scanned = n.integer("num_scan_inputs", 0);
   if (n.failed()) return;
   if (scanned < 1 || static_cast<std::size_t>(scanned) > n.inputs())
     return n.fail(Errc::invalid_params, "num_scan_inputs is ", scanned, " of ", n.inputs());
-  const std::size_t states = n.inputs() - static_cast<std::size_t>(scanned);
+  const std::size_t count = n.inputs() - static_cast<std::size_t>(scanned);
   Captures captures(n.allocator());
-  if (auto r = captures.add(*body, n.scope(), n.allocator()); !r) return n.fail(r.error());
-  Vector<Tensor> operands(n.allocator());
-  const auto add = [&](const Tensor& x) {
-    if (auto r = operands.push_back(x); !r) n.fail(r.error());
-  };
-  for (std::size_t i = 0; i < states; ++i) add(n.in(i));
-  for (const std::string_view name : captures.names) add(n.tensor_of(*n.scope().find(name)));
-  for (std::size_t i = states; i < n.inputs(); ++i) add(n.in(i));
-  if (n.failed()) return;
-  const std::size_t outputs = n.outputs() < states ? 0 : n.outputs() - states;
-  const ptir::RegionId step = b.region(Name("body"), [&] {
-    Scope inner(n.allocator(), &n.scope());
-    Vector<Value> arguments(n.allocator());
-    Vector<Value> results(n.allocator());
-    Vector<Tensor> outside(n.allocator());
-    const auto argument = [&](const ptir::TensorType& type) {
-      const Tensor p = b.parameter(type);
-      if (auto r = arguments.push_back({type, p, {}, false}); !r) n.fail(r.error());
-    };
-    for (std::size_t i = 0; i < states; ++i) argument(operands[i].type());
-    enter(n, captures, inner, outside);
-    for (std::size_t i = states + captures.names.size(); i < operands.size(); ++i) {
-      ptir::TensorType slice{operands[i].dtype(), {}};
-      for (std::size_t axis = 1; axis < operands[i].shape().size(); ++axis)
-        slice.shape.append(operands[i].shape()[axis]);
-      argument(slice);
+  if (auto r = captures.add(*graph, n.scope(), n.allocator()); !r) return n.fail(r.error());
+  Vector<Tensor> states(n.allocator());
+  Vector<Tensor> rows(n.allocator());
+  for (std::size_t i = 0; i < n.inputs(); ++i) {
+    Tensor x = n.in(i);
+    if (i >= count) {
+      const ScanWay way = scan_way(n, "scan_input_axes", "scan_input_directions", i - count, n.rank(i));
+      if (n.failed()) return;
+      x = axis_to_front(way.backward ? reverse(n, x, way.axis) : x, way.axis);
     }
+    if (auto r = (i < count ? states : rows).push_back(x); !r) return n.fail(r.error());
+  }
+  const ScannedBody body{*graph, count, n.outputs() < count ? 0 : n.outputs() - count, false};
+  const auto results = scan_over(n, body, states.span(), rows.span(), captures);
+  for (std::size_t i = 0; results && i < n.outputs() && !n.failed(); ++i) {
+    if (i < count) {
+      n.out(i, (*results)[i]);
+      continue;
+    }
+    const Tensor y = (*results)[i + captures.names.size()];
+    const ScanWay way = scan_way(n, "scan_output_axes", "scan_output_directions", i - count, y.shape().size());
     if (n.failed()) return;
-    inline_graph(n, *body, inner, arguments.span(), results);
-    if (n.failed()) return;
-    if (results.size() != states + outputs)
-      return n.fail(Errc::invalid_file, "the body gives ", results.size(), " values");
-    for (std::size_t i = 0; i < states; ++i) b.result(given_tensor(n, results[i]));
-    for (const Tensor& x : outside) b.result(x);
-    for (std::size_t i = 0; i < outputs; ++i) b.result(given_tensor(n, results[states + i]));
-  });
-  if (n.failed()) return;
-  const auto carries = static_cast<std::int64_t>(states + captures.names.size());
-  const ptir::Results results = b.emit(
-      "scan", operands.span(),
-      {Attribute::region(step), Attribute::integer(carries), Attribute::integer(static_cast<std::int64_t>(outputs))});
-  for (std::size_t i = 0; i < n.outputs() && !n.failed(); ++i)
-    n.out(i, results[i < states ? i : i + captures.names.size()]);
+    n.out(i, front_to_axis(way.backward ? reverse(n, y, 0) : y, way.axis));
+  }
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

@@ -93,6 +93,15 @@ inline void bit_shift(NodeCall& n) noexcept {
     return n.fail(Errc::invalid_params, "direction is ", zrt::slice(direction, 0, 20), ", expected LEFT or RIGHT");
   direction == "LEFT" ? kernel_binary<kernels::ShiftLeft>(n) : kernel_binary<kernels::ShiftRight>(n);
 }
+inline void bitwise_not(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const std::array<std::byte, 8> ones{std::byte{0xff}, std::byte{0xff}, std::byte{0xff}, std::byte{0xff},
+                                      std::byte{0xff}, std::byte{0xff}, std::byte{0xff}, std::byte{0xff}};
+  if (!is_integer(x.dtype()) || info(x.dtype()).block_elems != 1)
+    return n.fail(Errc::dtype_mismatch, "x is of ", name(x.dtype()), ", expected whole numbers");
+  const Tensor all = n.b().literal({x.dtype(), {}}, Span(ones).first(info(x.dtype()).block_bytes));
+  n.out(0, custom1(n, SameBinary<kernels::BitXor>::target, {x, n.b().broadcast_to(all, x.shape())}, {}, x.type()));
+}
 /// The number that every element of operand `i` is known to be, if it is one.
 [[nodiscard]] inline std::optional<double> uniform_in(NodeCall& n, std::size_t i) noexcept {
   const Value v = n.value(i);
@@ -191,7 +200,7 @@ inline void sign(NodeCall& n) noexcept {
 }
 
 inline void identity(NodeCall& n) noexcept {
-  const Value v = n.value(0);
+  const Value v = n.any_value(0);
   if (n.has_out(0)) n.bind(n.node().outputs[0], v);
 }
 /// Dropout of a finished model; with training_mode only for a ratio of 0.
@@ -217,11 +226,32 @@ inline void cast_to(NodeCall& n, DType to) noexcept {
   cast_elements(v.type.dtype, v.data.data(), to, bytes.data(), 0, count);
   n.out_known(0, {to, v.type.shape}, bytes.span());
 }
+/// The largest finite number of a float of 8 bits; 0 for other types.
+[[nodiscard]] constexpr double saturation_of(DType dtype) noexcept {
+  return dtype == DType::fp8_e4m3 ? 448 : dtype == DType::fp8_e5m2 ? 57344 : 0;
+}
+/// x with what `to`, a float of 8 bits, cannot hold at its ends; NaN stays.
+[[nodiscard]] inline Tensor saturated(const Tensor& x, DType to) noexcept {
+  const double most = saturation_of(to);
+  if (most == 0) return x;
+  Builder& b = x.builder();
+  const Tensor below = b.select(b.gt(x, scalar_like(x, most)), scalar_like(x, most), x);
+  return b.select(b.lt(x, scalar_like(x, -most)), scalar_like(x, -most), below);
+}
+inline void cast_as_said(NodeCall& n, DType to) noexcept {
+  const std::string_view rounding = n.text("round_mode", "up");
+  if (rounding != "up" && rounding != "down" && rounding != "nearest")
+    return n.fail(Errc::invalid_params, "round_mode is ", zrt::slice(rounding, 0, 20));
+  // Beyond the range of float 8s: their ends, unless the attribute says otherwise.
+  if (saturation_of(to) != 0 && n.integer("saturate", 1) != 0 && is_float(n.dtype(0)))
+    return n.out(0, n.b().cast(saturated(n.in(0), to), to));
+  cast_to(n, to);
+}
 inline void cast(NodeCall& n) noexcept {
   const auto to = dtype_of(n.integer("to", 0));
-  to ? cast_to(n, *to) : n.fail(to.error());
+  to ? cast_as_said(n, *to) : n.fail(to.error());
 }
-inline void cast_like(NodeCall& n) noexcept { cast_to(n, n.dtype(1)); }
+inline void cast_like(NodeCall& n) noexcept { cast_as_said(n, n.dtype(1)); }
 
 inline void clip(NodeCall& n) noexcept {
   Tensor x = n.in(0);
@@ -274,6 +304,28 @@ inline void softplus(NodeCall& n) noexcept { n.out(0, softplus_of(n.in(0))); }
 [[nodiscard]] inline Tensor softsign_of(const Tensor& x) noexcept { return x / (x.builder().abs(x) + 1.0); }
 inline void softsign(NodeCall& n) noexcept { n.out(0, softsign_of(n.in(0))); }
 [[nodiscard]] inline Tensor tanh_of(const Tensor& x) noexcept { return x.builder().tanh(x); }
+[[nodiscard]] inline Tensor gelu_of(NodeCall& n, const Tensor& x, bool by_tanh) noexcept {
+  Builder& b = n.b();
+  if (!by_tanh) return x * 0.5 * (b.erf(x * 0.70710678118654752440) + 1.0);
+  return x * 0.5 * (b.tanh((x + x * x * x * 0.044715) * 0.79788456080286535588) + 1.0);
+}
+inline void gelu(NodeCall& n) noexcept {
+  const std::string_view way = n.text("approximate", "none");
+  if (way != "none" && way != "tanh")
+    return n.fail(Errc::invalid_params, "approximate is ", zrt::slice(way, 0, 20), ", expected none or tanh");
+  n.out(0, as_type(gelu_of(n, widened(n.in(0)), way == "tanh"), n.dtype(0)));
+}
+/// x * sigmoid(alpha * x).
+[[nodiscard]] inline Tensor swish_of(const Tensor& x, double alpha) noexcept {
+  return x * sigmoid_of(alpha == 1 ? x : x * alpha);
+}
+inline void swish(NodeCall& n) noexcept {
+  n.out(0, as_type(swish_of(widened(n.in(0)), n.real("alpha", 1)), n.dtype(0)));
+}
+inline void mish(NodeCall& n) noexcept {
+  const Tensor x = widened(n.in(0));
+  n.out(0, as_type(x * tanh_of(softplus_of(x)), n.dtype(0)));
+}
 inline void thresholded_relu(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   n.out(0, n.b().select(n.b().gt(x, scalar_like(x, n.real("alpha", 1))), x, scalar_like(x, 0)));

@@ -39,11 +39,49 @@ inline void roi_align(NodeCall& n) noexcept {
                     b.entry("maximum", Attribute::boolean(mode == "max"))},
                    {n.dtype(0), {Dim(rois[0]), Dim(xs[1]), Dim(height), Dim(width)}}));
 }
+/// The places that an affine map of the corners -1 and 1 gives to a grid: theta [N, d, d + 1], size [N, C, ...].
+inline void affine_grid(NodeCall& n) noexcept {
+  const IntList size = n.ints_in(1, "size");
+  const IntList theta = n.shape(0);
+  if (n.failed()) return;
+  const std::size_t d = size.size() < 2 ? 0 : size.size() - 2;
+  const auto axes = static_cast<std::int64_t>(d);
+  if (d < 2 || d > 3 || theta.size() != 3 || theta[0] != size[0] || theta[1] != axes || theta[2] != axes + 1)
+    return n.fail(Errc::shape_mismatch, "theta must be [N, d, d + 1] for a size of N, C and d extents, d 2 or 3");
+  IntList extents;
+  for (std::size_t i = 2; i < size.size(); ++i) extents.push(size[i]);
+  const std::int64_t places = product(extents);
+  if (places < 1 || !n.fits_table(product({places, axes + 1})))
+    return n.fail(Errc::invalid_params, "the grid has ", places, " places");
+  const bool aligned = n.integer("align_corners", 0) != 0;
+  Vector<float> base(n.allocator());
+  for (std::int64_t at = 0; at < places; ++at) {
+    // x runs along the last axis.
+    for (std::size_t i = d; i > 0; --i) {
+      const std::int64_t extent = extents[i - 1];
+      const auto place = static_cast<double>(at / product(extents, i, d) % extent);
+      const auto count = static_cast<double>(extent);
+      const double x = aligned ? (extent == 1 ? 0 : 2 * place / (count - 1) - 1) : (2 * place + 1) / count - 1;
+      if (auto r = base.push_back(static_cast<float>(x)); !r) return n.fail(r.error());
+    }
+    if (auto r = base.push_back(1); !r) return n.fail(r.error());
+  }
+  Tensor grid = n.b().literal({DType::f32, {Dim(places), Dim(axes + 1)}}, as_bytes(base.span()));
+  grid = as_type(grid, n.dtype(0));
+  const Tensor y = transpose(dot(grid, n.in(0), {}, {}, {1}, {2}), {1, 0, 2});
+  IntList result{size[0]};
+  for (const std::int64_t extent : extents) result.push(extent);
+  result.push(axes);
+  n.out(0, reshape(y, result));
+}
 inline void grid_sample(NodeCall& n) noexcept {
   Builder& b = n.b();
   const IntList xs = n.shape(0);
   const IntList grid = n.shape(1);
-  const std::string_view mode = n.text("mode", "bilinear");
+  // The modes were renamed at opset 20.
+  std::string_view mode = n.text("mode", n.opset() < 20 ? "bilinear" : "linear");
+  if (mode == "linear") mode = "bilinear";
+  if (mode == "cubic") mode = "bicubic";
   const std::string_view padding = n.text("padding_mode", "zeros");
   if (xs.size() != 4 || grid.size() != 4)
     return n.fail(Errc::shape_mismatch, "x and grid must be [N, C, H, W] and [N, h, w, 2]");

@@ -65,12 +65,14 @@ inline void gather_elements(NodeCall& n) noexcept {
   if (same) return n.out(0, n.b().gather(x, from_zero(indices, shape[axis]), static_cast<std::int64_t>(axis)));
   n.out(0, n.b().take(reshape(x, {product(shape)}), flat_places(n, indices, shape, axis)));
 }
-/// "none" and "add" of scatters, as a choice of scatter_reduce.
+/// The attribute `reduction` of scatters, as a choice of scatter_reduce.
 [[nodiscard]] inline std::uint64_t scatter_kind(NodeCall& n) noexcept {
   const std::string_view kind = n.text("reduction", "none");
-  if (kind != "none" && kind != "add") n.unsupported("reduction ", zrt::slice(kind, 0, 20));
-  return kind == "add" ? choice_index("scatter_reduce", "reduce", "add")
-                       : choice_index("scatter_reduce", "reduce", "replace");
+  if (kind == "none") return choice_index("scatter_reduce", "reduce", "replace");
+  if (kind == "max") return choice_index("scatter_reduce", "reduce", "max");
+  if (kind == "min") return choice_index("scatter_reduce", "reduce", "min");
+  if (kind != "add") n.unsupported("reduction ", zrt::slice(kind, 0, 20));
+  return choice_index("scatter_reduce", "reduce", "add");
 }
 inline void scatter_elements(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
@@ -143,6 +145,65 @@ inline void scatter_nd(NodeCall& n) noexcept {
   const Tensor y =
       n.b().scatter_reduce(kind, reshape(n.in(0), {r.all, r.width}), places, reshape(n.in(2), {r.count, r.width}), 0);
   n.out(0, reshape(y, n.shape(0)));
+}
+
+/// Writes `update` into a cache along an axis, from a place on that each batch entry names.
+inline void tensor_scatter(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const IntList shape = n.shape(0);
+  const IntList more = n.shape(1);
+  const std::size_t axis = n.axis("axis", -2, shape.size());
+  const std::string_view mode = n.text("mode", "linear");
+  if (n.failed()) return;
+  if (mode != "linear" && mode != "circular")
+    return n.fail(Errc::invalid_params, "mode is ", zrt::slice(mode, 0, 20), ", expected linear or circular");
+  bool fits = axis > 0 && more.size() == shape.size();
+  for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = i == axis ? more[i] <= shape[i] : more[i] == shape[i];
+  if (!fits) return n.fail(Errc::shape_mismatch, "the update must have the cache's extents but on axis ", axis);
+  const std::int64_t length = more[axis];
+  const std::int64_t before = product(shape, 1, axis);
+  const std::int64_t width = product(shape, axis + 1, shape.size());
+  const std::int64_t all = product(shape, 0, axis + 1);
+  if (before < 0 || width < 0 || all < 0) return n.fail(Errc::size_overflow, "the cache's places do not fit");
+  // Rows are [batch, axes between, place].
+  const IntList rows{shape[0], before, length};
+  Tensor first = whole(b, 0);
+  if (n.has(2)) first = reshape(b.cast(n.in(2), DType::si64), {shape[0], 1, 1});
+  Tensor place = b.iota(shape_of(b, rows), DType::si64, 2) + first;
+  const Tensor extent = whole(b, shape[axis]);
+  if (mode == "circular") place = b.select(b.ge(place, extent), place - extent, place);
+  const Tensor line = b.add(b.mul(b.iota(shape_of(b, rows), DType::si64, 0), whole(b, before)),
+                            b.iota(shape_of(b, rows), DType::si64, 1));
+  const std::int64_t count = product(rows);
+  const Tensor at = reshape(b.add(b.mul(line, extent), place), {count, 1});
+  const Tensor flat =
+      b.scatter_reduce(choice_index("scatter_reduce", "reduce", "replace"), reshape(n.in(0), {all, width}),
+                       b.broadcast_to(at, shape_of(b, {count, width})), reshape(n.in(1), {count, width}), 0);
+  n.out(0, reshape(flat, shape));
+}
+/// The places of the elements that are not zero, of a known value: how many there are decides the shape.
+inline void non_zero(NodeCall& n) noexcept {
+  const Value v = n.value(0);
+  if (!n.need_known(v, 0, "x")) return;
+  const IntList shape = n.shape(0);
+  const std::size_t width = info(v.type.dtype).block_bytes;
+  if (info(v.type.dtype).block_elems != 1 || !n.fits_table(product(shape))) return n.unsupported("x of 4-bit numbers");
+  Vector<std::int64_t> found(n.allocator());
+  for (std::int64_t i = 0; i < product(shape) && !n.failed(); ++i) {
+    std::array<std::byte, 8> number{};
+    cast_elements(v.type.dtype, v.data.data() + static_cast<std::size_t>(i) * width, DType::f64, number.data(), 0, 1);
+    if (std::bit_cast<double>(number) == 0) continue;
+    if (auto r = found.push_back(i); !r) n.fail(r.error());
+  }
+  Vector<std::int64_t> places(n.allocator());
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    for (const std::int64_t i : found)
+      if (auto r = places.push_back(i / product(shape, axis + 1, shape.size()) % shape[axis]); !r) n.fail(r.error());
+  if (n.failed()) return;
+  n.out_known(0,
+              {DType::si64,
+               shape_of(n.b(), {static_cast<std::int64_t>(shape.size()), static_cast<std::int64_t>(found.size())})},
+              as_bytes(places.span()));
 }
 
 inline void one_hot(NodeCall& n) noexcept {

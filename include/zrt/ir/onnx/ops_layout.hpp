@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_layout.hpp: blocks of a plane as channels and back, diagonals, ranges.
 #pragma once
 
+#include <zrt/ir/onnx/kernels_bits.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -29,6 +30,40 @@ inline void space_to_depth(NodeCall& n) noexcept {
     return n.fail(Errc::shape_mismatch, "x must be [N, C, H * blocksize, W * blocksize]");
   const Tensor split = reshape(n.in(0), {s[0], s[1], s[2] / k, k, s[3] / k, k});
   n.out(0, reshape(transpose(split, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * k * k, s[2] / k, s[3] / k}));
+}
+
+inline void bit_cast(NodeCall& n) noexcept {
+  const auto to = dtype_of(n.integer("to", 0));
+  if (!to) return n.fail(to.error());
+  const Tensor x = n.in(0);
+  if (info(*to).block_bytes != info(x.dtype()).block_bytes || info(*to).block_elems != 1 ||
+      info(x.dtype()).block_elems != 1)
+    return n.fail(Errc::dtype_mismatch, "x is of ", name(x.dtype()), ", which has not the size of ", name(*to));
+  n.out(0, custom1(n, kernels::BitCast::target, {x}, {}, {*to, x.shape()}));
+}
+/// Cuts or fills each axis evenly on both sides to a size; what is odd goes to the end.
+inline void center_crop_pad(NodeCall& n) noexcept {
+  const IntList shape = n.shape(0);
+  const IntList wanted = n.ints_in(1, "shape");
+  const IntList axes = n.has_attribute("axes") ? n.ints("axes") : ascending(shape.size());
+  if (n.failed()) return;
+  if (wanted.size() != axes.size())
+    return n.fail(Errc::invalid_params, "shape has ", wanted.size(), " entries for ", axes.size(), " axes");
+  const IntList none = IntList::of(shape.size(), 0);
+  IntList first = none, low = none, high = none, sizes = shape;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = n.axis_of(axes[i], shape.size());
+    if (n.failed()) return;
+    if (wanted[i] < 0 || wanted[i] > kMaxExtent)
+      return n.fail(Errc::invalid_params, "shape has an extent of ", wanted[i]);
+    const std::int64_t more = wanted[i] - shape[axis];
+    first[axis] = more < 0 ? -more / 2 : 0;
+    sizes[axis] = more < 0 ? wanted[i] : shape[axis];
+    low[axis] = more > 0 ? more / 2 : 0;
+    high[axis] = more > 0 ? more - more / 2 : 0;
+  }
+  const Tensor x = n.in(0);
+  n.out(0, pad(slice(x, first, sizes), low, high, none, scalar_like(x, 0)));
 }
 
 /// 1 where the column is `offset` or more to the right of the row's place, as i1 of [rows, columns].

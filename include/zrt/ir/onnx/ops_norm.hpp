@@ -95,6 +95,33 @@ inline void layer_normalization(NodeCall& n) noexcept {
   n.out(1, as_type(m.mean, *stash));
   n.out(2, as_type(inverse, *stash));
 }
+/// The stages as the standard has them: normal in the wide type, cast back, scaled in x's own.
+inline void rms_normalization(NodeCall& n) noexcept {
+  const Tensor given = n.in(0);
+  const std::size_t rank = n.rank(0);
+  IntList axes;
+  for (std::size_t i = n.axis("axis", -1, rank); i < rank; ++i) axes.push(static_cast<std::int64_t>(i));
+  const Tensor x = widened(given);
+  const IntList shape = n.shape(0);
+  double count = 1;
+  for (const std::int64_t axis : axes) count *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
+  const Tensor mean = reduce(kSum, x * x, axes, true) / count;
+  const Tensor normal = x * n.b().rsqrt(mean + n.real("epsilon", 1e-5));
+  n.out(0, as_type(as_type(normal, given.dtype()) * n.in(1), n.dtype(1)));
+}
+/// Moments over each of `num_groups` runs of channels; scale and bias for each channel.
+inline void group_normalization(NodeCall& n) noexcept {
+  const IntList shape = n.shape(0);
+  const std::int64_t groups = n.integer("num_groups", 0);
+  if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0)
+    return n.fail(Errc::shape_mismatch, "x must be [N, C, ...] with num_groups, ", groups, ", dividing C");
+  const IntList grouped{shape[0], groups, product(shape, 1, shape.size()) / groups};
+  const Tensor x = reshape(widened(n.in(0)), grouped);
+  const MeanAndVariance m = moments(n, x, {2});
+  const Tensor normal = as_type((x - m.mean) / sqrt_of(n, m.variance + n.real("epsilon", 1e-5)), n.dtype(0));
+  const Tensor y = reshape(normal, shape) * per_channel(n, n.in(1), shape.size());
+  n.out(0, y + per_channel(n, n.in(2), shape.size()));
+}
 inline void mean_variance_normalization(NodeCall& n) noexcept {
   const Tensor x = widened(n.in(0));
   IntList axes = n.has_attribute("axes") ? n.ints("axes") : IntList{0, 2, 3};

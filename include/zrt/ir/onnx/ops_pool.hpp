@@ -80,6 +80,43 @@ inline void max_pool(NodeCall& n) noexcept {
                     b.entry("column_major", Attribute::boolean(n.integer("storage_order", 0) != 0))},
                    {DType::si64, shape_of(n.b(), result)}));
 }
+/// The powers whose sum is a norm, and the root of it.
+[[nodiscard]] inline Tensor norm_terms(NodeCall& n, const Tensor& x, std::int64_t p) noexcept {
+  const Tensor magnitude = n.b().abs(x);
+  if (p == 1) return magnitude;
+  if (p == 2) return x * x;
+  return custom1(n, kernels::Pow::target, {magnitude, broadcast(scalar_like(x, static_cast<double>(p)), n.shape(x))},
+                 {}, x.type());
+}
+[[nodiscard]] inline Tensor norm_root(NodeCall& n, const Tensor& sum, std::int64_t p) noexcept {
+  if (p == 1) return sum;
+  if (p == 2) return sqrt_of(n, sum);
+  return custom1(n, kernels::Pow::target, {sum, broadcast(scalar_like(sum, 1 / static_cast<double>(p)), n.shape(sum))},
+                 {}, sum.type());
+}
+[[nodiscard]] inline std::int64_t norm_power(NodeCall& n) noexcept {
+  const std::int64_t p = n.integer("p", 2);
+  if (p < 1 || p > 64) n.fail(Errc::invalid_params, "p is ", p, ", expected 1 to 64");
+  return p;
+}
+inline void lp_pool(NodeCall& n) noexcept {
+  const Tensor x = widened(n.in(0));
+  const std::int64_t p = norm_power(n);
+  const SlidingWindow w = window_of(n, n.shape(x), n.ints("kernel_shape"));
+  (void)places_of(n, w);
+  if (n.failed()) return;
+  n.out(0, as_type(norm_root(n, fold_window(n, kWindowSum, norm_terms(n, x, p), w), p), n.dtype(0)));
+}
+inline void lp_normalization(NodeCall& n) noexcept {
+  const Tensor x = widened(n.in(0));
+  const std::int64_t p = norm_power(n);
+  const std::int64_t axis = static_cast<std::int64_t>(n.axis("axis", -1, n.rank(0)));
+  if (n.failed()) return;
+  const Tensor norm = norm_root(n, reduce(kSum, norm_terms(n, x, p), {axis}, true), p);
+  const Tensor zero = n.b().eq(norm, scalar_like(norm, 0));
+  const Tensor divisor = n.b().select(zero, scalar_like(norm, 1), norm);
+  n.out(0, as_type(n.b().select(zero, scalar_like(x, 0), x / divisor), n.dtype(0)));
+}
 [[nodiscard]] inline IntList spatial_axes(NodeCall& n) noexcept {
   IntList axes;
   for (std::size_t i = 2; i < n.rank(0); ++i) axes.push(static_cast<std::int64_t>(i));
@@ -90,6 +127,12 @@ inline void global_average_pool(NodeCall& n) noexcept {
   const IntList shape = n.shape(0);
   const Tensor mean = wide_sum(n.in(0), axes, true) / static_cast<double>(product(shape, 2, shape.size()));
   n.out(0, as_type(mean, n.dtype(0)));
+}
+inline void global_lp_pool(NodeCall& n) noexcept {
+  const std::int64_t p = norm_power(n);
+  if (n.failed()) return;
+  n.out(0,
+        as_type(norm_root(n, reduce(kSum, norm_terms(n, widened(n.in(0)), p), spatial_axes(n), true), p), n.dtype(0)));
 }
 inline void global_max_pool(NodeCall& n) noexcept { n.out(0, reduce(kMax, n.in(0), spatial_axes(n), true)); }
 

@@ -16,29 +16,67 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
   to[axis] = product(shape);
   return reshape(x, to);
 }
-/// round(x / scale) + zero, saturated; all f32, `to` the result's type.
-[[nodiscard]] inline Tensor quantized(NodeCall& n, const Tensor& x, const Tensor& scale, const Tensor& zero,
-                                      DType to) noexcept {
-  return n.b().cast(kernel_of<kernels::Round>(n, x / scale) + n.b().cast(zero, DType::f32), to);
+/// Scales or zero points of operand 0 as it takes them: one for all, one for each entry of `axis`, or one for each run
+/// of block_size entries.
+[[nodiscard]] inline Tensor per_block(NodeCall& n, const Tensor& x) noexcept {
+  const IntList shape = n.shape(0);
+  const IntList given = n.shape(x);
+  const std::int64_t block = n.integer("block_size", 0);
+  if (n.failed() || product(given) == 1) return reshape(x, {});
+  const std::size_t axis = n.axis("axis", 1, shape.size());
+  if (n.failed() || block == 0) return along(n, x, axis, shape.size());
+  bool fits = block > 0 && block <= kMaxExtent && given.size() == shape.size();
+  for (std::size_t i = 0; fits && i < shape.size(); ++i)
+    fits = given[i] == (i == axis ? (shape[i] + block - 1) / block : shape[i]);
+  if (!fits) {
+    n.fail(Errc::shape_mismatch, "scales must have the extents of x, on axis ", axis, " one for each ", block);
+    return x;
+  }
+  IntList once, often, joined = shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    once.push(given[i]), often.push(given[i]);
+    if (i == axis) once.push(1), often.push(block);
+  }
+  joined[axis] = given[axis] * block;
+  const Tensor all = reshape(broadcast(reshape(x, once), often), joined);
+  return slice_axis(all, joined, axis, 0, shape[axis]);
 }
-[[nodiscard]] inline std::size_t scale_axis(NodeCall& n) noexcept {
-  const IntList scale = n.shape(1);
-  return product(scale) == 1 ? 0 : n.axis("axis", 1, n.rank(0));
+/// x / scale + zero in f32, rounded and saturated to whole numbers, or to floats as they are.
+[[nodiscard]] inline Tensor quantized(NodeCall& n, const Tensor& x, const Tensor& scale,
+                                      const std::optional<Tensor>& zero, DType to) noexcept {
+  Tensor y = x / scale;
+  if (!is_float(to)) y = kernel_of<kernels::Round>(n, y);
+  if (zero) y = y + n.b().cast(*zero, DType::f32);
+  return n.b().cast(saturated(y, to), to);
 }
 inline void quantize_linear(NodeCall& n) noexcept {
-  const std::size_t rank = n.rank(0);
-  const std::size_t axis = scale_axis(n);
-  const DType to = n.has(2) ? n.dtype(2) : DType::ui8;
-  const Tensor zero = n.has(2) ? along(n, n.in(2), axis, rank) : n.b().scalar(to, 0);
-  n.out(0, quantized(n, n.b().cast(n.in(0), DType::f32), along(n, n.in(1), axis, rank), zero, to));
+  Builder& b = n.b();
+  DType to = n.has(2) ? n.dtype(2) : DType::ui8;
+  if (const std::int64_t number = n.integer("output_dtype", 0); number != 0) {
+    const auto said = dtype_of(number);
+    if (!said) return n.fail(said.error());
+    if (n.has(2) && *said != to)
+      return n.fail(Errc::dtype_mismatch, "output_dtype is ", name(*said), ", the zero point is of ", name(to));
+    to = *said;
+  }
+  if (n.integer("saturate", 1) == 0 && is_float(to)) return n.unsupported("floats of 8 bits that do not saturate");
+  std::optional<Tensor> zero;
+  if (n.has(2)) zero = per_block(n, n.in(2));
+  n.out(0, quantized(n, b.cast(n.in(0), DType::f32), per_block(n, b.cast(n.in(1), DType::f32)), zero, to));
 }
 inline void dequantize_linear(NodeCall& n) noexcept {
   Builder& b = n.b();
-  const std::size_t rank = n.rank(0);
-  const std::size_t axis = scale_axis(n);
-  Tensor x = b.cast(n.in(0), DType::si32);
-  if (n.has(2)) x = x - b.cast(along(n, n.in(2), axis, rank), DType::si32);
-  n.out(0, b.cast(x, DType::f32) * along(n, n.in(1), axis, rank));
+  DType to = n.dtype(1);
+  if (const std::int64_t number = n.integer("output_dtype", 0); number != 0) {
+    const auto said = dtype_of(number);
+    if (!said) return n.fail(said.error());
+    to = *said;
+  }
+  // Whole numbers differ exactly.
+  const DType wide = is_float(n.dtype(0)) ? DType::f32 : DType::si32;
+  Tensor x = b.cast(n.in(0), wide);
+  if (n.has(2)) x = x - b.cast(per_block(n, n.in(2)), wide);
+  n.out(0, as_type(as_type(x, DType::f32) * per_block(n, b.cast(n.in(1), DType::f32)), to));
 }
 /// To ui8 by the extremes of x, zero among them.
 inline void dynamic_quantize_linear(NodeCall& n) noexcept {
@@ -63,8 +101,9 @@ inline void q_linear_mat_mul(NodeCall& n) noexcept {
   const Tensor sum =
       mat_mul_of(n, less_zero(n, 0, 2, rank < 2 ? 0 : rank - 2), less_zero(n, 3, 5, columns < 1 ? 0 : columns - 1));
   if (product(n.shape(1)) != 1 || product(n.shape(4)) != 1) return n.unsupported("scales of rows or columns");
-  const Tensor scale = reshape(n.in(1), {}) * reshape(n.in(4), {});
-  n.out(0, quantized(n, b.cast(sum, DType::f32) * scale, reshape(n.in(6), {}), reshape(n.in(7), {}), n.dtype(7)));
+  const auto scale_in = [&](std::size_t i) { return reshape(as_type(n.in(i), DType::f32), {}); };
+  const Tensor scale = scale_in(1) * scale_in(4);
+  n.out(0, quantized(n, b.cast(sum, DType::f32) * scale, scale_in(6), reshape(n.in(7), {}), n.dtype(7)));
 }
 inline void q_linear_conv(NodeCall& n) noexcept {
   Builder& b = n.b();

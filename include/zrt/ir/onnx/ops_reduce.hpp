@@ -17,10 +17,11 @@ struct ReduceArgs {
   bool nothing;  ///< no axes given, and the operator says that nothing is reduced then
 };
 
-[[nodiscard]] inline ReduceArgs reduce_args(NodeCall& n, bool axes_input) noexcept {
+/// The axes are an attribute or, in later opsets, operand 1.
+[[nodiscard]] inline ReduceArgs reduce_args(NodeCall& n) noexcept {
   ReduceArgs a{n.in(0), {}, n.integer("keepdims", 1) != 0, false};
   const std::size_t rank = n.rank(0);
-  const IntList given = axes_input ? (n.has(1) ? n.ints_in(1, "axes") : IntList{}) : n.ints("axes");
+  const IntList given = n.has(1) ? n.ints_in(1, "axes") : n.ints("axes");
   if (given.empty() && n.integer("noop_with_empty_axes", 0) != 0) {
     a.nothing = true;
   } else if (given.empty()) {
@@ -38,20 +39,20 @@ struct ReduceArgs {
 }
 
 inline void reduce_sum(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, true);
+  const ReduceArgs a = reduce_args(n);
   if (a.nothing) return identity(n);
   n.out(0, reduce(kSum, a.x, a.axes, a.keep));
 }
 template <std::uint64_t kKind> void reduce_order(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   n.out(0, reduce(kKind, a.x, a.axes, a.keep));
 }
 inline void reduce_mean(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   n.out(0, as_type(wide_sum(a.x, a.axes, a.keep) / elements_of(n, a), a.x.dtype()));
 }
 inline void reduce_l1(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   n.out(0, reduce(kSum, n.b().abs(a.x), a.axes, a.keep));
 }
 [[nodiscard]] inline Tensor sum_of_squares(const ReduceArgs& a) noexcept {
@@ -59,20 +60,20 @@ inline void reduce_l1(NodeCall& n) noexcept {
   return reduce(kSum, x * x, a.axes, a.keep);
 }
 inline void reduce_sum_square(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   n.out(0, as_type(sum_of_squares(a), a.x.dtype()));
 }
 inline void reduce_l2(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   n.out(0, as_type(sqrt_of(n, sum_of_squares(a)), a.x.dtype()));
 }
 inline void reduce_log_sum(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   n.out(0, as_type(n.b().log(wide_sum(a.x, a.axes, a.keep)), a.x.dtype()));
 }
 /// The maximum is taken out, so that nothing overflows.
 inline void reduce_log_sum_exp(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   const Tensor x = widened(a.x);
   const Tensor greatest = reduce(kMax, x, a.axes, true);
   // Infinities stay where they are: inf - inf is no number.
@@ -83,7 +84,7 @@ inline void reduce_log_sum_exp(NodeCall& n) noexcept {
 }
 /// The reduced axes are moved to the end and multiplied by a kernel.
 inline void reduce_prod(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, false);
+  const ReduceArgs a = reduce_args(n);
   const IntList shape = n.shape(a.x);
   IntList perm;
   IntList left;
@@ -145,14 +146,15 @@ inline void arg_extreme(NodeCall& n, bool largest) noexcept {
 inline void arg_max(NodeCall& n) noexcept { arg_extreme(n, true); }
 inline void arg_min(NodeCall& n) noexcept { arg_extreme(n, false); }
 
-inline void cum_sum(NodeCall& n) noexcept {
+/// Sums or products up to each place of an axis, by the kernel F.
+template <class F> void cumulative(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   const IntList shape = n.shape(0);
   const std::size_t axis = n.axis_of(n.int_in(1, "axis"), shape.size());
   if (n.failed()) return;
   const IntList rows{product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.size())};
   const Tensor flat = reshape(x, rows);
-  const Tensor y = custom1(n, kernels::CumSum::target, {flat},
+  const Tensor y = custom1(n, F::target, {flat},
                            {n.b().entry("exclusive", Attribute::boolean(n.integer("exclusive", 0) != 0)),
                             n.b().entry("reverse", Attribute::boolean(n.integer("reverse", 0) != 0))},
                            flat.type());

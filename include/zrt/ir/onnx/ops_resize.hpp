@@ -23,6 +23,11 @@ struct ResizedAxis {
   const double extent = a.scale * static_cast<double>(a.from);
   if (mode == "align_corners") return extent == 1 ? 0 : place * last / (extent - 1);
   if (mode == "asymmetric") return place / a.scale;
+  if (mode == "half_pixel_symmetric") {
+    // The centres of both axes meet, however the extent was rounded.
+    const double lost = 1 - static_cast<double>(a.to) / extent;
+    return static_cast<double>(a.from) / 2 * lost + (place + 0.5) / a.scale - 0.5;
+  }
   if (mode == "tf_half_pixel_for_nn") return (place + 0.5) / a.scale;
   if (mode == "pytorch_half_pixel" && extent == 1) return -0.5;
   if (mode == "tf_crop_and_resize") {
@@ -63,23 +68,25 @@ struct ResizedAxis {
   if (auto r = weights.resize(static_cast<std::size_t>(a.to * a.from)); !r) n.fail(r.error());
   const bool cubic = mode == "cubic";
   const bool inside_only = n.integer("exclude_outside", 0) != 0;
+  const double coefficient = n.real("cubic_coeff_a", -0.75);
+  // Against aliases the filter is as wide as the elements that one place stands for.
+  const double narrow = n.integer("antialias", 0) != 0 && a.scale < 1 ? a.scale : 1;
+  const double support = (cubic ? 2 : 1) / narrow;
   for (std::int64_t i = 0; i < a.to && !n.failed(); ++i) {
     const double at = source_place(coordinates, a, i);
-    const double below = scalar_math::floor(at);
-    const double t = at - below;
-    std::array<double, 4> w{0, 1 - t, t, 0};
-    if (cubic) w = scalar_math::cubic_weights(t, n.real("cubic_coeff_a", -0.75));
+    const auto weight_of = [&](std::int64_t place) {
+      if (inside_only && (place < 0 || place >= a.from)) return 0.0;
+      const double away = __builtin_fabs(at - static_cast<double>(place)) * narrow;
+      if (cubic) return scalar_math::cubic_weight(away, coefficient);
+      return away < 1 ? 1 - away : 0.0;
+    };
+    const std::int64_t first = scalar_math::to_integer(scalar_math::floor(at - support));
+    const std::int64_t last = scalar_math::to_integer(-scalar_math::floor(-(at + support)));
     double sum = 0;
-    for (std::int64_t k = 0; k < 4; ++k) {
-      const std::int64_t place = scalar_math::to_integer(below) + k - 1;
-      double& weight = w[static_cast<std::size_t>(k)];
-      if (inside_only && (place < 0 || place >= a.from)) weight = 0;
-      sum += weight;
-    }
-    for (std::int64_t k = 0; k < 4; ++k) {
-      const std::int64_t place = clamp_place(scalar_math::to_integer(below) + k - 1, a.from);
-      weights[static_cast<std::size_t>(i * a.from + place)] += static_cast<float>(w[static_cast<std::size_t>(k)] / sum);
-    }
+    for (std::int64_t place = first; place <= last; ++place) sum += weight_of(place);
+    for (std::int64_t place = first; place <= last; ++place)
+      weights[static_cast<std::size_t>(i * a.from + clamp_place(place, a.from))] +=
+          static_cast<float>(weight_of(place) / sum);
   }
   if (n.failed()) return x;
   Tensor matrix = n.b().literal({DType::f32, {Dim(a.to), Dim(a.from)}}, as_bytes(weights.span()));
@@ -91,6 +98,33 @@ struct ResizedAxis {
     perm.push(static_cast<std::int64_t>(i == axis ? rank - 1 : i < axis ? i : i - 1));
   return transpose(y, perm);
 }
+/// What an axis becomes by its entry of the scales.
+[[nodiscard]] inline ResizedAxis resized_by_scale(NodeCall& n, std::int64_t from, std::size_t operand,
+                                                  std::size_t i) noexcept {
+  ResizedAxis a{from, 1, 1};
+  a.scale = n.real_in(operand, i, "scales");
+  a.to = scalar_math::to_integer(scalar_math::floor(math::sealed(a.scale * static_cast<double>(a.from))));
+  return a;
+}
+/// Extents by operand 3, each for an axis of `axes`; a policy keeps the ratio of the axes within or around them.
+inline void resize_to_sizes(NodeCall& n, const IntList& axes, IntList& sizes, std::optional<double>& scale) noexcept {
+  sizes = n.ints_in(3, "sizes");
+  const std::string_view policy = n.text("keep_aspect_ratio_policy", "stretch");
+  const IntList shape = n.shape(0);
+  if (n.failed()) return;
+  if (sizes.size() != axes.size())
+    return n.fail(Errc::invalid_params, "sizes has ", sizes.size(), " entries for ", axes.size(), " axes");
+  if (policy == "stretch") return;
+  if (policy != "not_larger" && policy != "not_smaller")
+    return n.fail(Errc::invalid_params, "keep_aspect_ratio_policy is ", zrt::slice(policy, 0, 20));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const double ratio = static_cast<double>(sizes[i]) / static_cast<double>(shape[static_cast<std::size_t>(axes[i])]);
+    if (!scale || (policy == "not_larger" ? ratio < *scale : ratio > *scale)) scale = ratio;
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    sizes[i] = scalar_math::to_integer(
+        scalar_math::floor(*scale * static_cast<double>(shape[static_cast<std::size_t>(axes[i])]) + 0.5));
+}
 inline void resize_by(NodeCall& n, bool upsample) noexcept {
   Tensor x = n.in(0);
   const IntList shape = n.shape(0);
@@ -99,21 +133,24 @@ inline void resize_by(NodeCall& n, bool upsample) noexcept {
   const std::string_view mode = n.text("mode", "nearest");
   if (mode != "nearest" && mode != "linear" && mode != "cubic") return n.unsupported("mode ", zrt::slice(mode, 0, 20));
   const bool crops = n.text("coordinate_transformation_mode", "") == "tf_crop_and_resize";
-  const IntList sizes = sized ? n.ints_in(3, "sizes") : IntList{};
-  if (sized && sizes.size() != shape.size()) n.fail(Errc::invalid_params, "sizes has ", sizes.size(), " entries");
+  IntList axes = n.has_attribute("axes") ? n.ints("axes") : ascending(shape.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(n.axis_of(axes[i], shape.size()));
+  IntList sizes;
+  std::optional<double> kept;  // the scale of all axes, where a policy keeps their ratio
+  if (sized) resize_to_sizes(n, axes, sizes, kept);
   std::optional<Tensor> outside;
-  for (std::size_t i = 0; i < shape.size() && !n.failed(); ++i) {
+  for (std::size_t k = 0; k < axes.size() && !n.failed(); ++k) {
+    const auto i = static_cast<std::size_t>(axes[k]);
     ResizedAxis a{shape[i], 1, 1};
     if (sized) {
-      a.to = sizes[i];
-      a.scale = static_cast<double>(a.to) / static_cast<double>(a.from);
+      a.to = sizes[k];
+      a.scale = kept ? *kept : static_cast<double>(a.to) / static_cast<double>(a.from);
     } else {
-      a.scale = n.real_in(at, i, "scales");
-      a.to = scalar_math::to_integer(scalar_math::floor(math::sealed(a.scale * static_cast<double>(a.from))));
+      a = resized_by_scale(n, shape[i], at, k);
     }
     if (crops) {
-      a.begin = n.real_in(1, i, "roi");
-      a.end = n.real_in(1, i + shape.size(), "roi");
+      a.begin = n.real_in(1, k, "roi");
+      a.end = n.real_in(1, k + axes.size(), "roi");
     }
     if (n.failed()) return;
     if (a.from < 1 || a.to < 1 || a.to > kMaxExtent || !(a.scale > 0))
@@ -123,9 +160,9 @@ inline void resize_by(NodeCall& n, bool upsample) noexcept {
     if (!crops) continue;
     if (!n.fits_table(a.to)) return;
     Vector<std::byte> beyond(n.allocator());
-    for (std::int64_t k = 0; k < a.to; ++k) {
-      const double place = source_place("tf_crop_and_resize", a, k);
-      if (auto r = beyond.push_back(std::byte{place < 0 || place > static_cast<double>(a.from - 1)}); !r)
+    for (std::int64_t place = 0; place < a.to; ++place) {
+      const double from = source_place("tf_crop_and_resize", a, place);
+      if (auto r = beyond.push_back(std::byte{from < 0 || from > static_cast<double>(a.from - 1)}); !r)
         return n.fail(r.error());
     }
     IntList along = IntList::of(shape.size(), 1);

@@ -132,16 +132,16 @@ inline void size(NodeCall& n) noexcept {
 }
 
 inline void constant(NodeCall& n) noexcept {
-  if (const AttributeView* a = n.node().find("value"); a != nullptr) {
-    const auto tensor = read_tensor(a->tensor, n.allocator());
+  if (const AttributeView* a = n.find("value"); a != nullptr) {
+    const auto tensor = n.tensor_in(*a);
     if (!tensor) return n.fail(tensor.error());
-    return n.out_known(0, tensor->type, tensor->bytes.span());
+    if (n.has_out(0)) n.bind(n.node().outputs[0], {tensor->type, {}, tensor->data, true});
+    return;
   }
-  if (const AttributeView* a = n.node().find("value_int"); a != nullptr)
-    return n.out_integers(0, {&a->integer, 1}, true);
-  if (const AttributeView* a = n.node().find("value_ints"); a != nullptr) return n.out_integers(0, a->integers.span());
-  const AttributeView* one = n.node().find("value_float");
-  const AttributeView* list = n.node().find("value_floats");
+  if (const AttributeView* a = n.find("value_int"); a != nullptr) return n.out_integers(0, {&a->integer, 1}, true);
+  if (const AttributeView* a = n.find("value_ints"); a != nullptr) return n.out_integers(0, a->integers.span());
+  const AttributeView* one = n.find("value_float");
+  const AttributeView* list = n.find("value_floats");
   if (one == nullptr && list == nullptr) return n.unsupported("a constant of strings or of a sparse tensor");
   Vector<float> values(n.allocator());
   for (const double value : list != nullptr ? list->reals.span() : Span(&one->real, 1))
@@ -156,12 +156,11 @@ inline void constant_of_shape(NodeCall& n) noexcept {
   ptir::TensorType one{DType::f32, {Dim(1)}};
   std::array<std::byte, 16> zero{};
   Span<const std::byte> data(zero.data(), 4);
-  Result<TensorData> tensor = TensorData(n.allocator());
-  if (const AttributeView* a = n.node().find("value"); a != nullptr) {
-    tensor = read_tensor(a->tensor, n.allocator());
+  if (const AttributeView* a = n.find("value"); a != nullptr) {
+    const auto tensor = n.tensor_in(*a);
     if (!tensor) return n.fail(tensor.error());
     one = tensor->type;
-    data = tensor->bytes.span();
+    data = tensor->data;
     if (data.size() != bytes_of(one.dtype, 1))
       return n.fail(Errc::invalid_params, "value has ", data.size(), " bytes, expected the ", bytes_of(one.dtype, 1),
                     " of one element");
@@ -221,9 +220,16 @@ inline void split(NodeCall& n) noexcept {
     return n.fail(Errc::limit_exceeded, n.outputs(), " parts, at most ", IntList::kCapacity, " are read");
   if (parts.empty()) {
     const auto count = static_cast<std::int64_t>(n.outputs());
-    if (shape[axis] % count != 0)
+    // Only where the number of parts is said may the last be smaller.
+    const bool uneven = n.has_attribute("num_outputs");
+    if (n.integer("num_outputs", count) != count)
+      return n.fail(Errc::invalid_file, "num_outputs is ", n.integer("num_outputs", count), ", the node has ", count);
+    const std::int64_t part = (shape[axis] + count - 1) / count;
+    const std::int64_t last = shape[axis] - part * (count - 1);
+    if (last < 0 || (!uneven && last != part))
       return n.fail(Errc::shape_mismatch, "axis ", axis, " of ", shape[axis], " does not split into ", count);
-    parts = IntList::of(n.outputs(), shape[axis] / count);
+    parts = IntList::of(n.outputs(), part);
+    parts[parts.size() - 1] = last;
   }
   const bool known = shape.size() == 1 && is_known_list(n.value(0));
   std::int64_t first = 0;
@@ -243,9 +249,10 @@ inline void split(NodeCall& n) noexcept {
            " results of an axis of ", shape[axis]);
 }
 
-/// Where an element beyond an edge is read: mirrored at the edge's element, or the edge's element itself.
-[[nodiscard]] inline std::int64_t padded_place(std::int64_t at, std::int64_t extent, bool mirrored) noexcept {
-  if (!mirrored) return at < 0 ? 0 : at >= extent ? extent - 1 : at;
+/// Where an element beyond an edge is read: mirrored at the edge's element, from the other end, or the edge's element.
+[[nodiscard]] inline std::int64_t padded_place(std::int64_t at, std::int64_t extent, std::string_view mode) noexcept {
+  if (mode == "edge") return at < 0 ? 0 : at >= extent ? extent - 1 : at;
+  if (mode == "wrap") return (at % extent + extent) % extent;
   if (extent == 1) return 0;
   const std::int64_t period = 2 * (extent - 1);
   at = (at % period + period) % period;
@@ -267,8 +274,20 @@ inline void split(NodeCall& n) noexcept {
 inline void pad_(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   const IntList shape = n.shape(0);
-  const IntList pads = n.ints_in(1, "pads");
+  IntList pads = n.ints_in(1, "pads");
   const std::string_view mode = n.text("mode", "constant");
+  if (n.has(3)) {
+    const IntList axes = n.ints_in(3, "axes");
+    if (!n.failed() && pads.size() != 2 * axes.size())
+      return n.fail(Errc::invalid_params, "pads has ", pads.size(), " entries for ", axes.size(), " axes");
+    IntList all = IntList::of(2 * shape.size(), 0);
+    for (std::size_t i = 0; i < axes.size() && !n.failed(); ++i) {
+      const std::size_t axis = n.axis_of(axes[i], shape.size());
+      all[axis] = pads[i];
+      all[axis + shape.size()] = pads[i + axes.size()];
+    }
+    pads = all;
+  }
   if (n.failed()) return;
   if (pads.size() != 2 * shape.size())
     return n.fail(Errc::invalid_params, "pads has ", pads.size(), " entries, expected ", 2 * shape.size());
@@ -291,14 +310,14 @@ inline void pad_(NodeCall& n) noexcept {
     const Tensor value = n.has(2) ? known_scalar(n, 2, x.dtype(), "constant_value") : scalar_like(x, 0);
     return n.out(0, pad(slice(x, first, sizes), low, high, IntList::of(shape.size(), 0), value));
   }
-  if (mode != "reflect" && mode != "edge") return n.unsupported("mode ", zrt::slice(mode, 0, 20));
+  if (mode != "reflect" && mode != "edge" && mode != "wrap") return n.unsupported("mode ", zrt::slice(mode, 0, 20));
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (pads[axis] == 0 && pads[axis + shape.size()] == 0) continue;
     if (shape[axis] == 0) return n.fail(Errc::shape_mismatch, "an empty axis has no edge");
     if (!n.fits_table(shape[axis] + pads[axis] + pads[axis + shape.size()])) return;
     Vector<std::int64_t> places(n.allocator());
     for (std::int64_t at = -pads[axis]; at < shape[axis] + pads[axis + shape.size()]; ++at)
-      if (auto r = places.push_back(padded_place(at, shape[axis], mode == "reflect")); !r) return n.fail(r.error());
+      if (auto r = places.push_back(padded_place(at, shape[axis], mode)); !r) return n.fail(r.error());
     x = pick(n, x, places.span(), axis);
   }
   n.out(0, x);

@@ -143,6 +143,48 @@ inline void conv_integer(NodeCall& n) noexcept {
   n.out(0, convolve(n, x, weights, n.integer("group", 1), window_of(n, n.shape(x), window_extents(n, weights))));
 }
 
+/// Adds columns of patches [N, C * window, places] up to the planes that they were taken from.
+inline void col2im(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const IntList xs = n.shape(0);
+  const IntList image = n.ints_in(1, "image_shape");
+  const IntList size = n.ints_in(2, "block_shape");
+  if (n.failed()) return;
+  if (xs.size() != 3 || image.size() != size.size() || image.empty() || product(size) < 1 || xs[1] % product(size) != 0)
+    return n.fail(Errc::shape_mismatch, "x must be [N, C * elements of a block, places]");
+  IntList shape{xs[0], xs[1] / product(size)};
+  for (const std::int64_t extent : image) shape.push(extent);
+  const SlidingWindow w = window_of(n, shape, size);
+  const IntList places = places_of(n, w);
+  if (n.failed()) return;
+  IntList padded;
+  for (std::size_t i = 0; i < image.size(); ++i) padded.push(image[i] + w.low[i] + w.high[i]);
+  const std::int64_t count = product({product(size), product(places)});
+  if (product(places) != xs[2] || count < 0 || product(padded) < 0)
+    return n.fail(Errc::shape_mismatch, "the image has ", product(places), " places of a block, x has ", xs[2]);
+  if (!n.fits_table(count)) return;
+  // Where element k of the block lies at place p, in a plane with its pads.
+  Vector<std::int64_t> at(n.allocator());
+  for (std::int64_t k = 0; k < product(size); ++k)
+    for (std::int64_t p = 0; p < product(places); ++p) {
+      std::int64_t index = 0;
+      for (std::size_t i = 0; i < size.size(); ++i) {
+        const std::int64_t in_block = k / product(size, i + 1, size.size()) % size[i];
+        const std::int64_t place = p / product(places, i + 1, places.size()) % places[i];
+        index = index * padded[i] + place * w.strides[i] + in_block * w.dilations[i];
+      }
+      if (auto r = at.push_back(index); !r) return n.fail(r.error());
+    }
+  const std::int64_t planes = shape[0] * shape[1];
+  const Tensor columns = transpose(reshape(n.in(0), {planes, count}), {1, 0});
+  const Tensor rows = b.broadcast_to(reshape(integers(b, at.span()), {count, 1}), shape_of(b, {count, planes}));
+  const Tensor zeros = b.broadcast_to(scalar_like(columns, 0), shape_of(b, {product(padded), planes}));
+  const Tensor sum = b.scatter_reduce(choice_index("scatter_reduce", "reduce", "add"), zeros, rows, columns, 0);
+  IntList full{shape[0], shape[1]}, first{0, 0};
+  for (std::size_t i = 0; i < image.size(); ++i) full.push(padded[i]), first.push(w.low[i]);
+  n.out(0, slice(reshape(transpose(sum, {1, 0}), full), first, shape));
+}
+
 /// A convolution over x with holes between its elements and the window turned around.
 inline void conv_transpose(NodeCall& n) noexcept {
   Tensor x = n.in(0);

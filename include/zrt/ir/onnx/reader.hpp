@@ -34,6 +34,8 @@ struct ReadOptions {
   Name* needed = nullptr;
   /// When reading fails because an extent must be known, the first input that leaves extents open is written here.
   Name* open_input = nullptr;
+  /// Files that hold the data of tensors; null refuses a model that has such tensors.
+  ExternalData* external = nullptr;
   Allocator allocator = system_allocator();
 };
 
@@ -43,37 +45,43 @@ inline constexpr std::size_t kMaxGraphDepth = 16;
 inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
 /// Bytes of known values that a reader keeps, beyond four times those of the file.
 inline constexpr std::size_t kMaxKeptBytes = std::size_t{256} << 20;
+/// Tensors in all sequences together; one that is in two of them counts twice.
+inline constexpr std::size_t kMaxSequenceTensors = std::size_t{1} << 20;
 /// Known values of as many bytes are in the program once, however often they are read.
 inline constexpr std::size_t kSharedBytes = std::size_t{64} << 10;
 
-/// Reads one file of `file_bytes` bytes. Values that are known live in it.
+/// Reads the graphs of `model`, a file of `file_bytes` bytes. Values that are known live in it.
 class Reader {
  public:
-  Reader(const ReadOptions& options, std::int64_t opset, std::size_t file_bytes) noexcept
+  Reader(const ReadOptions& options, const ModelView& model, std::size_t file_bytes) noexcept
       : options_(&options),
-        opset_(opset),
+        model_(&model),
+        imports_(model.imports.span()),
         builder_(options.allocator),
         kept_(options.allocator),
         shared_(options.allocator),
+        sequences_(options.allocator),
         room_(file_bytes < kMaxKeptBytes ? 4 * file_bytes + kMaxKeptBytes : file_bytes) {}
 
   [[nodiscard]] Builder& b() noexcept { return builder_; }
   [[nodiscard]] const Allocator& allocator() const noexcept { return options_->allocator; }
   [[nodiscard]] std::int64_t unrolled_trips() const noexcept { return options_->unrolled_trips; }
 
-  /// Reads the graph of a model into the builder's first region.
-  [[nodiscard]] Result<void> read_main(std::string_view message) noexcept {
-    const auto graph = read_graph(message, allocator());
+  /// Reads the model's graph into the builder's first region.
+  [[nodiscard]] Result<void> read_main() noexcept {
+    const auto graph = read_graph(model_->graph, allocator());
     if (!graph) return pass(graph);
     Scope scope(allocator());
     if (auto r = read_initializers(*graph, scope); !r) return r;
     for (const ValueView& input : graph->inputs)
       if (auto r = read_input(input, scope); !r) return r;
-    if (auto r = read_nodes(*graph, scope); !r) return r;
+    if (auto r = read_nodes(graph->nodes.span(), scope); !r) return r;
     for (const ValueView& output : graph->outputs) {
       const Value* v = scope.find(output.name);
       if (v == nullptr)
         return fail(Errc::dangling_value, "output ", zrt::slice(output.name, 0, 80), " is computed by no node");
+      if (v->sequence || v->absent)
+        return fail(Errc::unimplemented, "output ", zrt::slice(output.name, 0, 80), " is a sequence or not there");
       if (auto r = expect_declared(output, v->type); !r) return r;
       check_size(v->type, "the model");
       const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
@@ -101,39 +109,52 @@ class Reader {
   /// Reads the initialisers of a graph into `scope`.
   [[nodiscard]] Result<void> read_initializers(const GraphView& graph, Scope& scope) noexcept {
     for (const std::string_view message : graph.initializers) {
-      auto tensor = read_tensor(message, allocator());
+      auto tensor = tensor_in(message);
       if (!tensor) return pass(tensor);
-      const auto data = keep(std::move(tensor->bytes));
-      if (!data) return pass(data);
-      if (auto r = scope.add(tensor->name, {tensor->type, {}, *data, true}); !r) return r;
+      if (auto r = scope.add(tensor->name, {tensor->type, {}, tensor->data, true}); !r) return r;
     }
     return {};
   }
-  /// Translates the nodes of a graph, whose inputs are in `scope` already.
-  [[nodiscard]] Result<void> read_nodes(const GraphView& graph, Scope& scope) noexcept {
+  /// The tensor of a message; its elements live as long as the reader.
+  [[nodiscard]] Result<TensorData> tensor_in(std::string_view message) noexcept {
+    auto tensor = read_tensor(message, allocator(), options_->external);
+    if (!tensor || tensor->own.empty()) return tensor;
+    const auto kept = keep(std::move(tensor->own));
+    if (!kept) return pass(kept);
+    tensor->data = *kept;
+    return tensor;
+  }
+  /// Translates the nodes of a graph or a function, whose inputs are in `scope` already.
+  [[nodiscard]] Result<void> read_nodes(Span<const NodeView> nodes, Scope& scope) noexcept {
     if (++depth_ > kMaxGraphDepth)
-      return fail(Errc::limit_exceeded, "graphs are nested more than ", kMaxGraphDepth, " deep");
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const NodeView& node = graph.nodes[i];
+      return fail(Errc::limit_exceeded, "graphs and functions are nested more than ", kMaxGraphDepth, " deep");
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const NodeView& node = nodes[i];
       if (++nodes_ > kMaxNodes)
         return fail(Errc::limit_exceeded, "more than ", kMaxNodes,
                     " nodes are read, those of a body once for each trip");
       const std::size_t built = builder_.instructions().size(), bound = scope.values().size();
-      NodeCall call(*this, scope, builder_, node, opset_);
-      translate(call);
+      NodeCall call(*this, scope, builder_, node, opset_in_force(imports_, node.domain));
+      if (const FunctionView* function = find_function(*model_, node.domain, node.op); function != nullptr)
+        inline_function(call, *function);
+      else
+        translate(call);
       if (!builder_.failed()) check_sizes(built);
       for (std::size_t v = bound; v < scope.values().size(); ++v) check_size(scope.values()[v].value.type, node.op);
       if (!builder_.failed()) continue;
       // The error of a node within this one names that node already.
       const Error inner = located_ ? *located_ : builder_.error();
-      Error error = Error::of(inner.code(), "node ", i, " ", zrt::slice(node.name, 0, 60), " (",
-                              zrt::slice(node.op, 0, 40), "): ");
+      Error error = Error::of(inner.code(), "node ", i, node.name.empty() ? "" : " ", zrt::slice(node.name, 0, 60),
+                              " (", zrt::slice(node.op, 0, 40), "): ");
       located_ = error.append(inner.text());
       return std::unexpected<Error>(*located_);
     }
     --depth_;
     return {};
   }
+
+  /// What an attribute named in a function's body is: the calling node's, else the function's default, else null.
+  [[nodiscard]] const AttributeView* bound(std::string_view name) const noexcept { return bound(name, frame_); }
 
   /// A known value as a literal of the program.
   [[nodiscard]] Tensor literal(const Value& v) noexcept {
@@ -152,6 +173,16 @@ class Reader {
     room_ -= bytes.size();
     if (auto r = kept_.push_back(std::move(bytes)); !r) return pass(r);
     return kept_.back().span();
+  }
+  /// Keeps the tensors of a sequence as long as the reader.
+  [[nodiscard]] Result<Value> sequence_of(Vector<Value> values) noexcept {
+    if (values.size() > kMaxSequenceTensors - sequence_tensors_)
+      return fail(Errc::limit_exceeded, "sequences hold more than ", kMaxSequenceTensors, " tensors together");
+    sequence_tensors_ += values.size();
+    if (auto r = sequences_.push_back(std::move(values)); !r) return pass(r);
+    Value v;
+    v.sequence = sequences_.back().span();
+    return v;
   }
   /// Tells the caller that the value of an input must be known.
   void need(std::string_view name) const noexcept {
@@ -175,6 +206,52 @@ class Reader {
     const std::byte* data;
     Tensor literal;
   };
+
+  /// A function whose body is read.
+  struct Frame {
+    const NodeView* caller;
+    const FunctionView* function;
+    const Frame* around;
+  };
+
+  [[nodiscard]] static const AttributeView* bound(std::string_view name, const Frame* frame) noexcept {
+    if (frame == nullptr) return nullptr;
+    const AttributeView* a = frame->caller->find(name);
+    if (a != nullptr && !a->reference.empty()) a = bound(a->reference, frame->around);
+    if (a != nullptr) return a;
+    for (const AttributeView& otherwise : frame->function->defaults)
+      if (otherwise.name == name) return &otherwise;
+    return nullptr;
+  }
+  /// Translates the body of a function in place of the node that calls it.
+  void inline_function(NodeCall& call, const FunctionView& function) noexcept {
+    const NodeView& node = call.node();
+    if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size())
+      return call.fail(Errc::invalid_file, "function ", zrt::slice(function.name, 0, 40), " has ",
+                       function.inputs.size(), " inputs and ", function.outputs.size(), " outputs, the node gives ",
+                       node.inputs.size(), " and ", node.outputs.size());
+    Scope inner(allocator());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (call.has(i))
+        if (auto r = inner.add(function.inputs[i], call.any_value(i)); !r) return call.fail(r.error());
+    if (call.failed()) return;
+    const Frame frame{&node, &function, frame_};
+    const Span<const OpsetImport> around = imports_;
+    frame_ = &frame;
+    imports_ = function.imports.span();
+    const auto read = read_nodes(function.nodes.span(), inner);
+    frame_ = frame.around;
+    imports_ = around;
+    if (!read) return call.fail(read.error());
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!call.has_out(i)) continue;
+      const Value* v = inner.find(function.outputs[i]);
+      if (v == nullptr)
+        return call.fail(Errc::dangling_value, "output ", zrt::slice(function.outputs[i], 0, 60), " of function ",
+                         zrt::slice(function.name, 0, 40), " is computed by no node");
+      call.bind(node.outputs[i], *v);
+    }
+  }
 
   /// The builder's error, with what it is about before its text.
   [[nodiscard]] std::unexpected<Error> about(std::string_view what, std::string_view name) const noexcept {
@@ -275,19 +352,30 @@ class Reader {
   }
 
   const ReadOptions* options_;
-  std::int64_t opset_;
+  const ModelView* model_;
+  Span<const OpsetImport> imports_;  ///< of the model, or of the function whose body is read
+  const Frame* frame_ = nullptr;     ///< the innermost such function
   Builder builder_;
   Vector<Vector<std::byte>> kept_;
   Vector<Shared> shared_;
+  Vector<Vector<Value>> sequences_;
   std::string_view open_input_;   ///< the first input with an extent that is not constant
   bool reshaped_ = false;         ///< an input has other extents than the file says
   std::optional<Error> located_;  ///< the first error, with the nodes that it is in
   std::size_t depth_ = 0;
   std::size_t nodes_ = 0;
+  std::size_t sequence_tensors_ = 0;
   std::size_t room_;  ///< bytes that may still be kept
 };
 
+inline const AttributeView* NodeCall::find(std::string_view key) const noexcept {
+  const AttributeView* a = node_->find(key);
+  return a == nullptr || a->reference.empty() ? a : reader_->bound(a->reference);
+}
 inline Tensor NodeCall::known_tensor(const Value& v) noexcept { return reader_->literal(v); }
+inline Result<TensorData> NodeCall::tensor_in(const AttributeView& attribute) noexcept {
+  return reader_->tensor_in(attribute.tensor);
+}
 inline const Allocator& NodeCall::allocator() const noexcept { return reader_->allocator(); }
 
 inline void NodeCall::fail_dynamic() noexcept {

@@ -140,13 +140,15 @@ namespace zrt::inline ZRT_ABI::ir::onnx::scalar_math {
   }
   return odd && std::bit_cast<std::int64_t>(x) < 0 ? -result : result;
 }
+/// The weight of a neighbour that is `away`, at least 0, under a cubic with the coefficient `a`.
+[[nodiscard]] constexpr double cubic_weight(double away, double a) noexcept {
+  if (away < 1) return __builtin_fma(__builtin_fma(a + 2, away, -(a + 3)), away * away, 1.0);
+  if (away >= 2) return 0;
+  return __builtin_fma(__builtin_fma(__builtin_fma(a, away, -5 * a), away, 8 * a), away, -4 * a);
+}
 /// The weights of the four neighbours of a place that is `t` past the second one: of a cubic with the coefficient `a`.
 [[nodiscard]] constexpr std::array<double, 4> cubic_weights(double t, double a) noexcept {
-  const auto near = [&](double x) { return __builtin_fma(__builtin_fma(a + 2, x, -(a + 3)), x * x, 1.0); };
-  const auto far = [&](double x) {
-    return __builtin_fma(__builtin_fma(__builtin_fma(a, x, -5 * a), x, 8 * a), x, -4 * a);
-  };
-  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+  return {cubic_weight(1 + t, a), cubic_weight(t, a), cubic_weight(1 - t, a), cubic_weight(2 - t, a)};
 }
 /// x to the power of y modulo 2^64; a negative y gives 0 unless x is 1 or -1.
 [[nodiscard]] constexpr std::int64_t power(std::int64_t x, std::int64_t y) noexcept {

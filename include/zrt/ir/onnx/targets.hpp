@@ -2,6 +2,7 @@
 // zrt/ir/onnx/targets.hpp: every kernel that programs from ONNX files call, in one list.
 #pragma once
 
+#include <zrt/ir/onnx/kernels_bits.hpp>
 #include <zrt/ir/onnx/kernels_image.hpp>
 #include <zrt/ir/onnx/kernels_reduce.hpp>
 #include <zrt/ir/onnx/kernels_window.hpp>
@@ -12,8 +13,9 @@ namespace zrt::inline ZRT_ABI::ir::onnx {
 
 /// Every kernel that programs from ONNX files call: the Targets of a backend that runs them. C has a form for each
 /// (plan/c/custom_forms.hpp).
-using Targets = boost::mp11::mp_push_back<ElementwiseTargets, kernels::RowProduct, kernels::CumSum, kernels::MaxPlace,
-                                          kernels::Determinant, kernels::RoiAlign, kernels::GridSample>;
+using Targets = boost::mp11::mp_push_back<ElementwiseTargets, kernels::RowProduct, kernels::CumSum, kernels::CumProd,
+                                          kernels::BitCast, kernels::MaxPlace, kernels::Determinant, kernels::RoiAlign,
+                                          kernels::GridSample>;
 
 namespace detail {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/slice.hpp>
+#include <zrt/ir/onnx/external_data.hpp>
 #include <zrt/ir/onnx/model.hpp>
 #include <zrt/ir/ptir/types.hpp>
 
@@ -15,52 +16,145 @@ namespace zrt::inline ZRT_ABI::ir::onnx {
 
 namespace detail {
 
-/// TensorProto.DataType by number; 0 and the types that no tensor of the IR has are empty.
-inline constexpr auto kDataTypes = std::to_array<std::optional<DType>>(
-    {std::nullopt, DType::f32, DType::ui8, DType::si8, DType::ui16, DType::si16, DType::si32, DType::si64, std::nullopt,
-     DType::i1, DType::f16, DType::f64, DType::ui32, DType::ui64, DType::cf32, DType::cf64, DType::bf16});
+/// An element type of ONNX.
+struct DataType {
+  std::string_view name;
+  std::optional<DType> dtype{};  ///< none where no tensor of the IR has it
+};
+/// TensorProto.DataType by number.
+inline constexpr auto kDataTypes = std::to_array<DataType>({{"undefined"},
+                                                            {"float", DType::f32},
+                                                            {"uint8", DType::ui8},
+                                                            {"int8", DType::si8},
+                                                            {"uint16", DType::ui16},
+                                                            {"int16", DType::si16},
+                                                            {"int32", DType::si32},
+                                                            {"int64", DType::si64},
+                                                            {"strings"},
+                                                            {"bool", DType::i1},
+                                                            {"float16", DType::f16},
+                                                            {"double", DType::f64},
+                                                            {"uint32", DType::ui32},
+                                                            {"uint64", DType::ui64},
+                                                            {"complex64", DType::cf32},
+                                                            {"complex128", DType::cf64},
+                                                            {"bfloat16", DType::bf16},
+                                                            {"float8e4m3fn", DType::fp8_e4m3},
+                                                            {"float8e4m3fnuz"},
+                                                            {"float8e5m2", DType::fp8_e5m2},
+                                                            {"float8e5m2fnuz"},
+                                                            {"uint4", DType::ui4},
+                                                            {"int4", DType::si4},
+                                                            {"float4e2m1"},
+                                                            {"float8e8m0"},
+                                                            {"uint2"},
+                                                            {"int2"}});
 
 }  // namespace detail
 
 /// The element type of that number in TensorProto.DataType.
 ///
-/// Errors: Errc::unimplemented for strings, Errc::invalid_file for a number that is none.
+/// Errors: Errc::unimplemented for one that is not computed, Errc::invalid_file for a number that is none.
 [[nodiscard]] inline Result<DType> dtype_of(std::int64_t number) noexcept {
-  if (number == 8) return fail(Errc::unimplemented, "tensors of strings are not computed");
   if (number < 1 || static_cast<std::uint64_t>(number) >= detail::kDataTypes.size())
     return fail(Errc::invalid_file, "an element type has number ", number, ", expected 1 to ",
                 detail::kDataTypes.size() - 1);
-  return *detail::kDataTypes[static_cast<std::size_t>(number)];
+  const detail::DataType& type = detail::kDataTypes[static_cast<std::size_t>(number)];
+  if (!type.dtype) return fail(Errc::unimplemented, "tensors of ", type.name, " are not computed");
+  return *type.dtype;
 }
 
 /// A TensorProto: its name, its type and its elements, row-major and little-endian.
 struct TensorData {
-  explicit TensorData(Allocator a) noexcept : bytes(a) {}
+  explicit TensorData(Allocator a) noexcept : own(a) {}
 
   std::string_view name;
   ptir::TensorType type{};
-  Vector<std::byte> bytes;
+  Span<const std::byte> data;  ///< in the message, in a file beside the model, or in `own`
+  Vector<std::byte> own;       ///< elements that the message holds as numbers
 };
 
-/// Errors: Errc::unimplemented for strings and for data in other files, Errc::shape_mismatch when the
-/// elements are not as many as the shape says.
-[[nodiscard]] inline Result<TensorData> read_tensor(std::string_view message, const Allocator& a) noexcept {
+namespace detail {
+
+/// Where a TensorProto says that its elements are in another file.
+struct ExternalPlace {
+  std::string_view location;
+  std::string_view offset = "0";
+  std::optional<std::string_view> length;
+};
+
+[[nodiscard]] inline Result<std::uint64_t> read_decimal(std::string_view text, std::string_view what) noexcept {
+  std::uint64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9' || value > (~std::uint64_t{0} - 9) / 10)
+      return fail(Errc::invalid_file, what, " is '", zrt::slice(text, 0, 40), "', expected a number below 2^60");
+    value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  if (text.empty()) return fail(Errc::invalid_file, what, " is empty, expected a number");
+  return value;
+}
+
+/// Adds an entry of TensorProto.external_data.
+[[nodiscard]] inline Result<void> read_external_entry(std::string_view message, ExternalPlace& place) noexcept {
+  std::string_view key, value;
+  auto r = each_field(message, [&](const WireField& f) -> Result<void> {
+    if (f.number == 1) key = f.bytes;
+    if (f.number == 2) value = f.bytes;
+    return {};
+  });
+  if (key == "location") place.location = value;
+  if (key == "offset") place.offset = value;
+  if (key == "length") place.length = value;
+  return r;
+}
+
+/// The elements of a tensor in another file: `size` bytes, which the place must name if it names a length.
+[[nodiscard]] inline Result<Span<const std::byte>> find_external(const ExternalPlace& place, std::uint64_t size,
+                                                                 ExternalData* files) noexcept {
+  if (files == nullptr)
+    return fail(Errc::unimplemented, "its data is in another file, ", zrt::slice(place.location, 0, 80),
+                ", and ReadOptions::external is not given");
+  const auto offset = read_decimal(place.offset, "the offset of its data");
+  if (!offset) return pass(offset);
+  if (place.length) {
+    const auto length = read_decimal(*place.length, "the length of its data");
+    if (!length) return pass(length);
+    if (*length != size)
+      return fail(Errc::shape_mismatch, "its data has ", *length, " bytes, its shape and type say ", size);
+  }
+  return files->find(place.location, *offset, size);
+}
+
+}  // namespace detail
+
+/// Reads a TensorProto. `files` gives data that lies in other files.
+///
+/// Errors: Errc::unimplemented for types that are not computed and for data in other files where `files` is null,
+/// Errc::shape_mismatch when the elements are not as many as the shape says, and those of ExternalData::find.
+[[nodiscard]] inline Result<TensorData> read_tensor(std::string_view message, const Allocator& a,
+                                                    ExternalData* files = nullptr) noexcept {
   TensorData tensor(a);
   Vector<std::int64_t> dims(a);
   std::int64_t number = 0;
   bool external = false;
+  std::optional<std::string_view> raw;
+  detail::ExternalPlace place;
   auto head = detail::each_field(message, [&](const WireField& f) -> Result<void> {
     if (f.number == 1) return detail::append_integers(f, dims);
     if (f.number == 2) number = f.integer();
     if (f.number == 8) tensor.name = f.bytes;
+    if (f.number == 9) raw = f.bytes;
+    if (f.number == 13) return detail::read_external_entry(f.bytes, place);
     if (f.number == 14) external = f.value == 1;
     return {};
   });
   if (!head) return pass(head);
-  if (external)
-    return fail(Errc::unimplemented, "tensor ", zrt::slice(tensor.name, 0, 80), " has its data in another file");
+  const auto about = [&](const Error& error) {
+    Error whole = Error::of(error.code(), "tensor ", zrt::slice(tensor.name, 0, 80), ": ");
+    return std::unexpected<Error>(whole.append(error.text()));
+  };
   const auto dtype = dtype_of(number);
-  if (!dtype) return pass(dtype);
+  if (!dtype) return about(dtype.error());
   tensor.type.dtype = *dtype;
   if (dims.size() > kMaxRank)
     return fail(Errc::unsupported_tensor_rank, "tensor ", zrt::slice(tensor.name, 0, 80), " has ", dims.size(),
@@ -70,24 +164,38 @@ struct TensorData {
     tensor.type.shape.append(ptir::Dim(dim));
   }
   const CheckedSize expected = ptir::literal_bytes(tensor.type);
+  const auto check_size = [&]() -> Result<void> {
+    if (expected.ok() && expected.raw() == tensor.data.size()) return {};
+    return fail(Errc::shape_mismatch, "tensor ", zrt::slice(tensor.name, 0, 80), " has ", tensor.data.size(),
+                " bytes of data, its shape and type say ", expected.ok() ? expected.raw() : 0);
+  };
+  if (external || raw) {
+    if (external && expected.ok()) {
+      const auto data = detail::find_external(place, expected.raw(), files);
+      if (!data) return about(data.error());
+      tensor.data = *data;
+    } else if (raw) {
+      tensor.data = as_bytes(Span(raw->data(), raw->size()));
+    }
+    if (auto r = check_size(); !r) return pass(r);
+    return tensor;
+  }
   const std::size_t width = info(*dtype).block_bytes;
-  // Lists of numbers hold an element, or half of a complex one, in each entry.
+  // Lists of numbers hold an element, or half of a complex one, in each entry; of 4-bit types a byte.
   const std::size_t part = is_float(*dtype) || !is_complex(*dtype) ? width : width / 2;
   const auto put = [&](std::uint64_t bits, std::size_t size) -> Result<void> {
     for (std::size_t i = 0; i < size; ++i)
-      if (auto r = tensor.bytes.push_back(static_cast<std::byte>(bits >> 8 * i & 0xff)); !r) return r;
+      if (auto r = tensor.own.push_back(static_cast<std::byte>(bits >> 8 * i & 0xff)); !r) return r;
     return {};
   };
   auto body = detail::each_field(message, [&](const WireField& f) -> Result<void> {
     switch (f.number) {
-      case 9:
-        return tensor.bytes.append(as_bytes(Span(f.bytes.data(), f.bytes.size())));
       case 4:
       case 10: {
         const std::size_t size = f.number == 4 ? 4 : 8;
         if (part != size) return fail(Errc::invalid_file, "a tensor of ", zrt::name(*dtype), " has floats for data");
         if (f.type != WireType::bytes) return put(f.value, size);
-        return tensor.bytes.append(as_bytes(Span(f.bytes.data(), f.bytes.size())));
+        return tensor.own.append(as_bytes(Span(f.bytes.data(), f.bytes.size())));
       }
       case 5:
       case 7:
@@ -105,9 +213,8 @@ struct TensorData {
     }
   });
   if (!body) return pass(body);
-  if (!expected.ok() || expected.raw() != tensor.bytes.size())
-    return fail(Errc::shape_mismatch, "tensor ", zrt::slice(tensor.name, 0, 80), " has ", tensor.bytes.size(),
-                " bytes of data, its shape and type say ", expected.ok() ? expected.raw() : 0);
+  tensor.data = tensor.own.span();
+  if (auto r = check_size(); !r) return pass(r);
   return tensor;
 }
 

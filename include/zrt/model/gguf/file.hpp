@@ -4,7 +4,7 @@
 
 #include <zrt/core/span.hpp>
 #include <zrt/model/gguf/index.hpp>
-#include <zrt/model/gguf/mapping.hpp>
+#include <zrt/core/file_mapping.hpp>
 #include <zrt/model/gguf/name_order.hpp>
 #include <zrt/model/gguf/placement.hpp>
 

@@ -5,7 +5,7 @@
 // here throws.
 #pragma once
 
-#include <zrt/model/gguf/mapping.hpp>
+#include <zrt/core/file_mapping.hpp>
 #include <zrt/model/hub/safetensors.hpp>
 
 #include <memory>

@@ -73,6 +73,16 @@ inline constexpr std::array<std::string_view, 4> kPairForms<ir::onnx::kernels::S
     "((void)y, x)", "((void)y, x)", "(uint64_t)y > 63 ? 0 : (int64_t)((uint64_t)x >> (uint64_t)y)",
     "y > 63 ? 0 : x >> y"};
 
+template <>
+inline constexpr std::array<std::string_view, 4> kPairForms<ir::onnx::kernels::BitAnd>{"((void)y, x)", "((void)y, x)",
+                                                                                       "x & y", "x & y"};
+template <>
+inline constexpr std::array<std::string_view, 4> kPairForms<ir::onnx::kernels::BitOr>{"((void)y, x)", "((void)y, x)",
+                                                                                      "x | y", "x | y"};
+template <>
+inline constexpr std::array<std::string_view, 4> kPairForms<ir::onnx::kernels::BitXor>{"((void)y, x)", "((void)y, x)",
+                                                                                       "x ^ y", "x ^ y"};
+
 template <class F>
   requires(!kPairForms<F>[3].empty())
 struct CustomForm<ir::onnx::SameBinary<F>> {
@@ -132,7 +142,7 @@ template <> struct CustomForm<ir::onnx::kernels::RowProduct> {
   }
 };
 
-template <> struct CustomForm<ir::onnx::kernels::CumSum> {
+template <bool kProduct> struct CustomForm<ir::onnx::kernels::Cumulative<kProduct>> {
   static void emit(const CustomText& t) noexcept {
     const Tensor& x = t.in(0);
     const Domain domain = domain_of(x.dtype());
@@ -142,16 +152,23 @@ template <> struct CustomForm<ir::onnx::kernels::CumSum> {
     const Expr place = t.boolean("reverse") ? Expr{n, " - 1 - i"} : Expr{"i"};
     t.f.w.loop({"o"}, x.type.shape[0].extent);
     t.f.w.loop({"r"}, inner);
-    t.f.w.line({type, " sum = 0;"});
+    t.f.w.line({type, kProduct ? " sum = 1;" : " sum = 0;"});
     t.f.w.loop({"i"}, n);
     t.f.w.line({"const uint64_t at = (o * ", n, " + ", place, ") * ", inner, " + r;"});
     t.f.w.line({"const ", type, " before = sum;"});
     t.f.w.line({"(void)before;"});
-    t.f.w.line({"sum += ", domain == Domain::i64 ? "(uint64_t)" : "", load(x, {"at"}), ";"});
+    t.f.w.line({kProduct ? "sum *= " : "sum += ", domain == Domain::i64 ? "(uint64_t)" : "", load(x, {"at"}), ";"});
     store(t.f.w, t.out(), {"at"}, {"(", c_type(domain), ")", t.boolean("exclusive") ? "before" : "sum"});
     t.f.w.close();
     t.f.w.close();
     t.f.w.close();
+  }
+};
+
+template <> struct CustomForm<ir::onnx::kernels::BitCast> {
+  static void emit(const CustomText& t) noexcept {
+    const std::uint64_t bytes = t.out().elements() * info(t.out().dtype()).block_bytes;
+    t.f.w.line({"memcpy(", t.out().pointer(), ", ", t.in(0).pointer(), ", ", bytes, ");"});
   }
 };
 

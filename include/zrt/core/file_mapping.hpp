@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/model/gguf/mapping.hpp: a whole file mapped read-only into memory (POSIX).
+// zrt/core/file_mapping.hpp: a whole file mapped read-only into memory (POSIX).
 #pragma once
 
 #include <zrt/core/checked.hpp>
@@ -18,7 +18,7 @@
 
 ZRT_LOAD_TIME_BEGIN
 
-namespace zrt::inline ZRT_ABI::model {
+namespace zrt::inline ZRT_ABI {
 
 /// Owns a read-only mapping of a regular file; move-only. The file's descriptor is closed already.
 ///
@@ -119,6 +119,6 @@ class FileMapping {
   std::size_t size_ = 0;
 };
 
-}  // namespace zrt::inline ZRT_ABI::model
+}  // namespace zrt::inline ZRT_ABI
 
 ZRT_LOAD_TIME_END

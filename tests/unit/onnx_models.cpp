@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/onnx_models.cpp: models as exporters write them: functions of their own, weights in other files, sequences,
+// long loops, operators in the forms of late opsets.
+#include <zrt/core/cast.hpp>
+#include <zrt/ir/onnx.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <support/onnx_file.hpp>
+#include <support/run_program.hpp>
+#include <unistd.h>
+#include <vector>
+
+namespace onnx_models_test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace zrt;
+using namespace zrt::test;
+using namespace zrt::test::onnx_file;
+using zrt::test::onnx_file::model;
+using zrt::test::onnx_file::text;
+
+Result<ir::ptir::Program> read(const std::string& file, const ir::onnx::ReadOptions& options = {}) {
+  return ir::onnx::read(std::as_bytes(std::span(file)), options);
+}
+HostValue host(const std::vector<float>& values, std::initializer_list<std::uint32_t> extents) {
+  HostValue x{{DType::f32, {}}, std::vector<std::byte>(values.size() * sizeof(float))};
+  for (const std::uint32_t extent : extents) x.type.shape = x.type.shape.appended(extent);
+  std::memcpy(x.bytes.data(), values.data(), x.bytes.size());
+  return x;
+}
+template <class T = float> std::vector<T> elements(const HostValue& x) {
+  std::vector<T> values(x.bytes.size() / sizeof(T));
+  std::memcpy(values.data(), x.bytes.data(), x.bytes.size());
+  return values;
+}
+/// The first output of a program on both backends, which must agree; nothing where it is refused or fails.
+template <class T = float>
+std::vector<T> first_output(const Result<ir::ptir::Program>& program, const std::vector<HostValue>& inputs) {
+  EXPECT_TRUE(program) << program.error().text();
+  if (!program) return {};
+  const ProgramRun reference = run_program(*program, inputs);
+  const ProgramRun cpu = run_program_on_cpu(*program, inputs);
+  for (const ProgramRun* run : {&reference, &cpu}) {
+    EXPECT_FALSE(run->refused) << run->refused->text();
+    EXPECT_FALSE(run->failed) << run->failed->text();
+    if (run->refused || run->failed) return {};
+  }
+  EXPECT_EQ(elements<T>(reference.outputs[0]), elements<T>(cpu.outputs[0]));
+  return elements<T>(reference.outputs[0]);
+}
+
+/// A node of the domain of the model's own functions.
+std::string own_node(std::string_view op, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs, const std::vector<std::string>& attributes = {}) {
+  return node(op, inputs, outputs, attributes, "mine");
+}
+std::string reference(std::string_view name, std::string_view to, std::int64_t type) {
+  return field(1, name) + field(21, to) + field(20, type);
+}
+/// FunctionProto, as field 25 of a model. Nodes of a graph are field 1, of a function field 7.
+std::string function(std::string_view name, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs, const std::vector<std::string>& nodes,
+                     const std::string& more = {}) {
+  std::string bytes = field(1, name);
+  for (const std::string& input : inputs) bytes += field(4, input);
+  for (const std::string& output : outputs) bytes += field(5, output);
+  for (std::string node : nodes) bytes += (node[0] = static_cast<char>(7 << 3 | 2), node);
+  return field(25, bytes + field(9, field(1, std::string_view()) + field(2, std::int64_t{18})) +
+                       field(10, std::string_view("mine")) + more);
+}
+
+TEST(OnnxModels, AFunctionOfTheModelIsReadInPlaceOfItsNode) {
+  // leak(x) = LeakyRelu(x, alpha = slope), with a default; twice(x) = leak(leak(x, slope), slope).
+  const std::string leak =
+      function("leak", {"a"}, {"b"}, {node("LeakyRelu", {"a"}, {"b"}, {reference("alpha", "slope", 1)})},
+               field(11, field(1, std::string_view("slope")) + varint(2 << 3 | 5) + std::string("\0\0\0\x3f", 4) +
+                             field(20, std::int64_t{1})));
+  const std::string twice = function("twice", {"p"}, {"r"},
+                                     {own_node("leak", {"p"}, {"q"}, {reference("slope", "steep", 1)}),
+                                      own_node("leak", {"q"}, {"r"}, {reference("slope", "steep", 1)})});
+  const auto file = [&](const std::vector<std::string>& attributes) {
+    return model(input("x", kFloat, {3}) + own_node("twice", {"x"}, {"y"}, attributes) + output("y"), 18) +
+           import("mine", 1) + leak + twice;
+  };
+  const std::vector<HostValue> inputs{host({-4, 0, 2}, {3})};
+  EXPECT_EQ(first_output(read(file({})), inputs), (std::vector<float>{-1, 0, 2}));
+  const std::string steep = field(1, std::string_view("steep")) + varint(2 << 3 | 5) + std::string("\0\0\x80\x3e", 4) +
+                            field(20, std::int64_t{1});
+  EXPECT_EQ(first_output(read(file({steep})), inputs), (std::vector<float>{-0.25f, 0, 2}));
+}
+
+TEST(OnnxModels, AFunctionMayNotCallItself) {
+  const std::string again = function("again", {"a"}, {"b"}, {own_node("again", {"a"}, {"b"})});
+  const auto program = read(model(input("x", kFloat, {3}) + own_node("again", {"x"}, {"y"}) + output("y"), 18) + again);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code(), Errc::limit_exceeded) << program.error().text();
+}
+
+TEST(OnnxModels, AFunctionIsCalledAsItIsDeclared) {
+  const std::string same = function("same", {"a"}, {"b"}, {node("Identity", {"a"}, {"b"})});
+  const auto refused = [&](const std::string& graph) {
+    const auto program = read(model(input("x", kFloat, {3}) + graph + output("y"), 18) + same);
+    return program ? std::string() : std::string(program.error().text());
+  };
+  EXPECT_EQ(refused(own_node("same", {"x", "x"}, {"y"})),
+            "node 0 (same): function same has 1 inputs and 1 outputs, the node gives 2 and 1");
+  EXPECT_EQ(refused(own_node("same", {"q"}, {"y"})), "node 0 (same): input 0 (q) is computed by no node before");
+}
+
+/// A folder that goes when the test ends.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("zrt_onnx_models_" + std::to_string(::getpid()));
+  Folder() {
+    fs::remove_all(path);
+    fs::create_directories(path / "inside");
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path); }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path / name, std::ios::binary) << bytes;
+  }
+};
+std::string entry(std::string_view key, std::string_view value) { return field(13, field(1, key) + field(2, value)); }
+/// y = x + w, whose three floats are where `entries` say.
+std::string model_of(const std::string& entries) {
+  const std::string w =
+      field(1, std::int64_t{3}) + field(2, kFloat) + field(8, "w") + entries + field(14, std::int64_t{1});
+  return model(input("x", kFloat, {3}) + field(5, w) + node("Add", {"x", "w"}, {"y"}) + output("y"), 18);
+}
+
+TEST(OnnxModels, DataLiesInFilesBesideTheModel) {
+  const Folder folder;
+  const std::vector<float> weights{0, 1, 2, 3, 4};
+  const std::string bytes(reinterpret_cast<const char*>(weights.data()), 20);
+  folder.write("weights.bin", bytes);
+  folder.write("inside/weights.bin", bytes);
+  const std::vector<HostValue> inputs{host({10, 20, 30}, {3})};
+  for (const std::string name : {"weights.bin", "./weights.bin", "inside/weights.bin"}) {
+    folder.write("model.onnx", model_of(entry("location", name) + entry("offset", "4") + entry("length", "12")));
+    EXPECT_EQ(first_output(ir::onnx::read_file((folder.path / "model.onnx").string()), inputs),
+              (std::vector<float>{11, 22, 33}));
+  }
+  // A model that is a link has its data where the link leads, as download caches lay them out.
+  fs::create_directories(folder.path / "links");
+  fs::create_symlink("../model.onnx", folder.path / "links/model.onnx");
+  fs::create_symlink("../weights.bin", folder.path / "links/weights.bin");
+  folder.write("model.onnx", model_of(entry("location", "weights.bin")));
+  EXPECT_EQ(first_output(ir::onnx::read_file((folder.path / "links/model.onnx").string()), inputs),
+            (std::vector<float>{10, 21, 32}));
+}
+
+TEST(OnnxModels, DataOutsideTheFolderOrItsFileIsRefused) {
+  const Folder folder;
+  folder.write("weights.bin", std::string(12, '\0'));
+  const auto refused = [&](const std::string& entries) {
+    folder.write("inside/model.onnx", model_of(entries));
+    const auto program = ir::onnx::read_file((folder.path / "inside/model.onnx").string());
+    return program ? std::string() : std::string(program.error().text());
+  };
+  fs::create_symlink("/etc/passwd", folder.path / "inside/away.bin");
+  folder.write("inside/short.bin", std::string(12, '\0'));
+  for (const std::string name : {"../weights.bin", "/etc/passwd", "a/../../weights.bin", "", "away.bin"})
+    EXPECT_NE(refused(entry("location", name)).find("expected a file in the model's folder"), std::string::npos)
+        << name << ": " << refused(entry("location", name));
+  EXPECT_NE(refused(entry("location", "none.bin")).find("cannot find"), std::string::npos);
+  EXPECT_EQ(refused(entry("location", "short.bin") + entry("offset", "4")),
+            "tensor w: file short.bin has 12 bytes, the data is 12 bytes from 4 on");
+  EXPECT_EQ(refused(entry("location", "short.bin") + entry("offset", "18446744073709551615")),
+            "tensor w: the offset of its data is '18446744073709551615', expected a number below 2^60");
+  EXPECT_EQ(refused(entry("location", "short.bin") + entry("length", "8")),
+            "tensor w: its data has 8 bytes, its shape and type say 12");
+  EXPECT_EQ(refused(entry("location", "short.bin") + entry("offset", "-1")),
+            "tensor w: the offset of its data is '-1', expected a number below 2^60");
+  const std::string file = model_of(entry("location", "short.bin"));
+  const auto program = read(file);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().text(),
+            "tensor w: its data is in another file, short.bin, and ReadOptions::external is not given");
+}
+
+TEST(OnnxModels, SequencesAndOptionalValuesAreResolved) {
+  const std::string parts = node("SplitToSequence", {"x"}, {"s"}, {integer("axis", 0), integer("keepdims", 0)}) +
+                            numbers("last", {}, {-1}) + node("SequenceAt", {"s", "last"}, {"e"}) +
+                            node("SequenceInsert", {"s", "e"}, {"t"}) + node("Optional", {"t"}, {"o"}) +
+                            node("OptionalGetElement", {"o"}, {"u"}) + node("SequenceLength", {"u"}, {"n"}) +
+                            node("ConcatFromSequence", {"u"}, {"y"}, {integer("axis", 0), integer("new_axis", 1)});
+  const std::vector<HostValue> inputs{host({1, 2, 3}, {3})};
+  EXPECT_EQ(first_output(read(model(input("x", kFloat, {3}) + parts + output("y"), 18)), inputs),
+            (std::vector<float>{1, 2, 3, 3}));
+  EXPECT_EQ(first_output<std::int64_t>(read(model(input("x", kFloat, {3}) + parts + output("n"), 18)), inputs),
+            (std::vector<std::int64_t>{4}));
+  const auto sequence = read(model(input("x", kFloat, {3}) + parts + node("Relu", {"t"}, {"z"}) + output("z"), 18));
+  ASSERT_FALSE(sequence);
+  EXPECT_EQ(sequence.error().text(), "node 7 (Relu): input 0 is a sequence, expected a tensor");
+  const auto given = read(model(input("x", kFloat, {3}) + parts + output("t"), 18));
+  ASSERT_FALSE(given);
+  EXPECT_EQ(given.error().text(), "output t is a sequence or not there");
+}
+
+/// A loop of `trips` whose state grows by its trip, every state stacked.
+std::string counting_loop(std::int64_t trips, const std::string& condition) {
+  const std::string body = node("Cast", {"i"}, {"f"}, {integer("to", kFloat)}) + node("Add", {"a", "f"}, {"b"}) +
+                           node("Identity", {"b"}, {"row"}) + condition + input("i", kInt64, {}) +
+                           input("c", kBool, {}) + input("a", kFloat, {}) + output("d") + output("b") + output("row");
+  return model(input("x", kFloat, {}) + numbers("n", {}, {trips}) +
+                   node("Loop", {"n", "", "x"}, {"last", "y"}, {graph_in("body", body)}) + output("y"),
+               18);
+}
+
+TEST(OnnxModels, ALongLoopStaysALoop) {
+  const auto program = read(counting_loop(1500, node("Identity", {"c"}, {"d"})));
+  ASSERT_TRUE(program) << program.error().text();
+  EXPECT_LT(program->regions[0].instructions.size(), 20u);
+  const std::vector<float> y = first_output(program, {host({1}, {})});
+  ASSERT_EQ(y.size(), 1500u);
+  float sum = 1;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    sum += static_cast<float>(i);
+    ASSERT_EQ(y[i], sum) << i;
+  }
+  const auto computed = read(counting_loop(1500, numbers("limit", {}, {9}) + node("Less", {"i", "limit"}, {"d"})));
+  ASSERT_FALSE(computed);
+  EXPECT_NE(computed.error().text().find("whose condition is computed"), std::string::npos);
+}
+
+TEST(OnnxModels, AScanRunsBackwardsAndOverAnyAxis) {
+  const std::string body = node("Add", {"a", "r"}, {"b"}) + node("Identity", {"b"}, {"row"}) + input("a", kFloat, {2}) +
+                           input("r", kFloat, {2}) + output("b") + output("row");
+  const std::vector<std::string> ways{graph_in("body", body),
+                                      integer("num_scan_inputs", 1),
+                                      integers("scan_input_axes", {1}),
+                                      integers("scan_input_directions", {1}),
+                                      integers("scan_output_axes", {-1}),
+                                      integers("scan_output_directions", {1})};
+  const auto program = read(model(
+      input("z", kFloat, {2}) + input("x", kFloat, {2, 3}) + node("Scan", {"z", "x"}, {"end", "y"}, ways) + output("y"),
+      18));
+  EXPECT_EQ(first_output(program, {host({0, 0}, {2}), host({1, 2, 3, 10, 20, 30}, {2, 3})}),
+            (std::vector<float>{6, 5, 3, 60, 50, 30}));
+}
+
+TEST(OnnxModels, AnOperatorIsReadInItsFormAtTheModelsOpset) {
+  const auto refused = [](const std::string& graph, std::int64_t opset) {
+    const auto program = read(model(input("x", kFloat, {2, 3}) + graph + output("y"), opset));
+    return program ? std::string() : std::string(program.error().text());
+  };
+  const std::string axes = numbers("axes", {1}, {1});
+  EXPECT_EQ(refused(node("ReduceMax", {"x"}, {"y"}, {integers("axes", {1})}), 17), "");
+  EXPECT_EQ(refused(node("ReduceMax", {"x"}, {"y"}, {integers("axes", {1})}), 18),
+            "node 0 (ReduceMax): attribute axes is none that the operator has at opset 18");
+  EXPECT_EQ(refused(axes + node("ReduceMax", {"x", "axes"}, {"y"}), 18), "");
+  EXPECT_EQ(refused(axes + node("ReduceMax", {"x", "axes"}, {"y"}), 17),
+            "node 0 (ReduceMax): the node has 2 inputs, at opset 17 the operator has at most 1");
+  EXPECT_EQ(refused(node("Gelu", {"x"}, {"y"}), 19),
+            "node 0 (Gelu): operator Gelu came with opset 20, the model is of opset 19");
+  EXPECT_EQ(refused(node("Scatter", {"x"}, {"y"}), 18),
+            "node 0 (Scatter): operator Scatter was withdrawn with opset 11, the model is of opset 18");
+  EXPECT_EQ(refused(node("Softmax", {"x"}, {"y"}), 11),
+            "node 0 (Softmax): the model is of opset 11, operator Softmax is read in its form of 13 to 27");
+  EXPECT_EQ(refused(node("Gelu", {"x"}, {"y"}), 99), "the model is of opset 99, at most 27 is read");
+}
+
+}  // namespace
+}  // namespace onnx_models_test
