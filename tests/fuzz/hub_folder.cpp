@@ -63,7 +63,9 @@ void read_tokenizer(std::string_view text) {
   for (const std::string_view pre : {"", "qwen2"}) {
     hub::Settings settings(model);
     hub::Keys keys("llama");
-    const hub::HubFamily plain{};
+    // One reads BPE over bytes alone, the other what may have been pieces too.
+    hub::HubFamily plain{};
+    if (!pre.empty()) plain.vocabulary = hub::VocabularyFiles::sentence_piece_or_bpe;
     for (const auto& added :
          {hub::detail::add_bpe(files, plain, settings, pre, 0, keys),
           hub::detail::add_unigram(files, plain, settings, keys), hub::detail::add_characters(files, keys)})

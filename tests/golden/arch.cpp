@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/golden/arch.cpp: logits of small models of each family against an independent engine's.
+// tests/golden/arch.cpp: logits of small models of each family and each weight type against an independent engine's.
+#include <zrt/core/hash.hpp>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
@@ -9,9 +12,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
+#include <string_view>
 #include <support/engines.hpp>
 #include <support/golden_models.hpp>
+#include <support/typed_model.hpp>
 #include <support/validated.hpp>
 #include <vector>
 
@@ -43,12 +49,16 @@ struct Golden {
   std::vector<float> logits;  ///< a row per token fed
 };
 
-Golden read_golden(const std::filesystem::path& path) {
+std::string read_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Takes golden data off the front of `all`, which `path` holds.
+Golden take_golden(std::string_view& all, const std::filesystem::path& path) {
   Golden golden;
   std::int32_t head[4]{};
-  if (all.size() < 20 || all.compare(0, 4, "ZGLD") != 0) {
+  if (all.size() < 20 || !all.starts_with("ZGLD")) {
     ADD_FAILURE() << path << " is no golden file";
     return golden;
   }
@@ -69,7 +79,14 @@ Golden read_golden(const std::filesystem::path& path) {
   take(golden.prompt);
   take(golden.decode);
   take(golden.logits);
+  all.remove_prefix(static_cast<std::size_t>(at - all.data()));
   return golden;
+}
+
+Golden read_golden(const std::filesystem::path& path) {
+  const std::string all = read_text(path);
+  std::string_view rest = all;
+  return take_golden(rest, path);
 }
 
 double nmse(const std::vector<float>& found, const std::vector<float>& expected) {
@@ -105,14 +122,15 @@ struct Adapter {
 };
 
 std::vector<std::byte> read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  const std::string all = read_text(path);
   std::vector<std::byte> bytes(all.size());
   if (!all.empty()) std::memcpy(bytes.data(), all.data(), all.size());
   return bytes;
 }
 
-std::vector<float> logits_of(const std::string& path, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512,
+/// `model` is a path or a file's bytes.
+template <class Model>
+std::vector<float> logits_of(const Model& model, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512,
                              const Adapter& adapter = {}) {
   EngineOptions options;
   options.context = 128;
@@ -121,9 +139,9 @@ std::vector<float> logits_of(const std::string& path, const Golden& golden, ActP
   options.kv_type = DType::f32;
   options.numerics.act = act;
   options.adapters = adapter.path.empty() ? 0 : 1;
-  auto engine = test::open_engine(test::On::cpu, path, options);
+  auto engine = test::open_engine(test::On::cpu, model, options);
   if (!engine) {
-    ADD_FAILURE() << path << ": " << engine.error().text();
+    ADD_FAILURE() << engine.error().text();
     return {};
   }
   AdapterId id{};
@@ -141,12 +159,12 @@ std::vector<float> logits_of(const std::string& path, const Golden& golden, ActP
         all.insert(all.end(), row.begin(), row.end());
       },
       id);
-  if (!done) ADD_FAILURE() << path << ": " << done.error().text();
+  if (!done) ADD_FAILURE() << done.error().text();
   return all;
 }
 
 /// Both backends on the same tokens: every value of every layer.
-void expect_same_values(const std::string& path, const Golden& golden, ActPolicy act) {
+template <class Model> void expect_same_values(const Model& model, const Golden& golden, ActPolicy act) {
   EngineOptions options;
   options.context = 128;
   options.chunk = 64;
@@ -154,9 +172,9 @@ void expect_same_values(const std::string& path, const Golden& golden, ActPolicy
   options.kv_type = DType::f32;
   options.numerics.act = act;
   options.keep_values = true;
-  const auto cpu = test::open_engine(test::On::cpu, path, options);
+  const auto cpu = test::open_engine(test::On::cpu, model, options);
   ASSERT_TRUE(cpu) << cpu.error().text();
-  const auto reference = test::open_engine(test::On::reference, path, options);
+  const auto reference = test::open_engine(test::On::reference, model, options);
   ASSERT_TRUE(reference) << reference.error().text();
   test::expect_validated((*cpu)->validated(), (*reference)->validated(), golden.prompt, golden.decode, 64);
 }
@@ -234,6 +252,53 @@ INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised,
                          testing::Values("llama-q8_0", "llama-q4_0", "llama-q4_k_m", "qwen3-q8_0", "qwen3-q4_0",
                                          "qwen3-q4_k_m", "qwen3moe-q8_0", "qwen3moe-q4_0", "qwen3moe-q4_k_m"),
                          [](const auto& param) { return test_name(param.param); });
+
+class ArchTyped : public testing::TestWithParam<std::string_view> {};
+
+// A model of random blocks of each type. The peer's own roundings are no bound where it has none.
+TEST_P(ArchTyped, EveryWeightTypeIsExactWithoutRoundingAndCloseWithIt) {
+  const std::filesystem::path path = kOwnFolder / "weight_types.bin";
+  const std::string all = read_text(path);
+  std::string_view rest = all;
+  std::size_t types = 0;
+  while (rest.size() > 32) {
+    const std::string name = rest.substr(0, rest.find('\0')).data();
+    std::uint64_t hash = 0;
+    std::memcpy(&hash, rest.data() + 24, sizeof hash);
+    rest.remove_prefix(32);
+    const Golden exact = take_golden(rest, path);
+    const Golden peer = take_golden(rest, path);
+    const std::size_t dash = name.find('-');
+    if (name.substr(0, dash) != GetParam()) continue;
+    SCOPED_TRACE(name);
+    const quant::TypeFacts* type = nullptr;
+    for (const quant::TypeFacts& facts : quant::kTypeFactsOf<quant::OwnTypes>)
+      if (zrt::name(facts.dtype) == name.substr(dash + 1)) type = &facts;
+    ASSERT_NE(type, nullptr);
+    ++types;
+    const test::Bytes file = test::TypedModel(GetParam(), type->dtype).build();
+    ASSERT_EQ(hash_bytes({reinterpret_cast<const char*>(file.data()), file.size()}), hash)
+        << "the model is another than the peer's: tools/peer_weight_types.py asks it anew";
+    ASSERT_EQ(exact.decode, peer.decode);
+    const std::span<const std::byte> model(file);
+    const std::vector<float> none = logits_of(model, exact, ActPolicy::none);
+    const std::vector<float> plan = logits_of(model, exact, ActPolicy::weight);
+    for (const ActPolicy act : {ActPolicy::none, ActPolicy::weight}) expect_same_values(model, exact, act);
+    EXPECT_TRUE(same_bits(plan, logits_of(model, exact, ActPolicy::weight, 16))) << "cut into chunks of 16";
+    const double far_none = nmse(none, exact.logits);
+    const double far_plan = nmse(plan, exact.logits);
+    const double far_peer = nmse(peer.logits, exact.logits);
+    std::printf("%-14s act none nmse %.2e; act plan nmse %.3e, the peer's %.3e, ratio %.3f\n", name.c_str(), far_none,
+                far_plan, far_peer, far_plan / far_peer);
+    EXPECT_LT(far_none, kExactNmse);
+    EXPECT_EQ(greedy(none, exact), exact.decode);
+    EXPECT_LE(far_plan, std::max(kPlanFactor * far_peer, kExactNmse));
+    EXPECT_EQ(same_bits(none, plan), type->act == quant::Act::none) << "the plan rounds otherwise than the type says";
+  }
+  EXPECT_EQ(types, quant::kTypeFactsOf<quant::OwnTypes>.size());
+}
+INSTANTIATE_TEST_SUITE_P(Golden, ArchTyped, testing::ValuesIn(test::kTypedArchitectures),
+                         [](const auto& param) { return std::string(param.param); });
 
 struct AdaptedModel {
   const char* name;

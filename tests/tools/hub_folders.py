@@ -504,6 +504,7 @@ ROWS = {
     "llama": (base("LlamaForCausalLM", rope_scaling=LLAMA3), decoder(dense), "BF16", "bpe"),
     "llama-pieces": (base("LlamaForCausalLM", head_dim=HEAD, rope_scaling={"type": "linear", "factor": 2.0}),
                      decoder(dense), "F16", "pieces"),
+    "llama-characters": (base("LlamaForCausalLM"), decoder(dense), "BF16", "characters"),
     "mixtral": (base("MixtralForCausalLM", num_local_experts=3, num_experts_per_tok=2), decoder(mixtral), "BF16",
                 "pieces"),
     "mistral3": (base("Mistral3ForConditionalGeneration",

@@ -129,13 +129,19 @@ class ModelParams(ctypes.Structure):
     _fields_ = [("bytes", ctypes.c_ubyte * 256)]
 
 
-class ContextParams(ctypes.Structure):
-    """The beginning of llama_context_params, and room for the rest."""
-    _fields_ = ([(name, ctypes.c_uint32) for name in
-                 ("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "n_rs_seq", "n_outputs_max", "other")] +
-                [(name, ctypes.c_int32) for name in
-                 ("n_threads", "n_threads_batch", "ctx_type", "rope_scaling", "pooling", "attention", "flash")] +
-                [("rest", ctypes.c_ubyte * 256)])
+def context_params(*more):
+    """The beginning of llama_context_params, whose counts some versions have more of, and room for the rest."""
+    counts = ("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "n_rs_seq", "n_outputs_max", *more)
+    fields = ([(name, ctypes.c_uint32) for name in counts] +
+              [(name, ctypes.c_int32) for name in
+               ("n_threads", "n_threads_batch", "ctx_type", "rope_scaling", "pooling", "attention", "flash")] +
+              [("rest", ctypes.c_ubyte * 256)])
+    return type("ContextParams", (ctypes.Structure,), {"_fields_": fields})
+
+
+def fits(defaults):
+    """Whether the defaults of a context, read as they are laid out here, are what they are known to be."""
+    return defaults.flash == -1 and defaults.n_threads == defaults.n_threads_batch > 0
 
 
 class Batch(ctypes.Structure):
@@ -160,14 +166,21 @@ class Llama:
         lib.llama_log_set(self.log, None)
         ggml.ggml_backend_load.restype = ctypes.c_void_p
         backend = next(iter(sorted(folder.glob("libggml-cpu-haswell.so")) or sorted(folder.glob("libggml-cpu*.so"))))
-        if not ggml.ggml_backend_load(str(backend).encode()):
+        ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+        # Libraries that are linked with one have it already.
+        if ggml.ggml_backend_dev_count() == 0 and not ggml.ggml_backend_load(str(backend).encode()):
             sys.exit(f"cannot load {backend}")
         lib.llama_model_default_params.restype = ModelParams
-        lib.llama_context_default_params.restype = ContextParams
+        for layout in (context_params(), context_params("other")):
+            lib.llama_context_default_params.restype = layout
+            if fits(lib.llama_context_default_params()):
+                break
+        else:
+            sys.exit("llama_context_params is laid out otherwise than this script expects")
         lib.llama_model_load_from_file.restype = ctypes.c_void_p
         lib.llama_model_load_from_file.argtypes = [ctypes.c_char_p, ModelParams]
         lib.llama_init_from_model.restype = ctypes.c_void_p
-        lib.llama_init_from_model.argtypes = [ctypes.c_void_p, ContextParams]
+        lib.llama_init_from_model.argtypes = [ctypes.c_void_p, layout]
         lib.llama_batch_init.restype = Batch
         lib.llama_decode.argtypes = [ctypes.c_void_p, Batch]
         lib.llama_get_logits_ith.restype = ctypes.POINTER(ctypes.c_float)
@@ -178,8 +191,6 @@ class Llama:
         if not model:
             sys.exit(f"llama.cpp does not load {path}")
         params = self.lib.llama_context_default_params()
-        if params.flash != -1 or params.n_threads != params.n_threads_batch:
-            sys.exit("llama_context_params is laid out otherwise than this script expects")
         params.n_ctx = size
         params.n_batch = params.n_ubatch = size // 2 if pooling == -1 else size
         params.pooling = pooling

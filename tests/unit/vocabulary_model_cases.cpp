@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <data/tokenizer/small_vocabularies.hpp>
 #include <fstream>
 #include <string>
@@ -149,20 +148,6 @@ TEST(VocabularyModelCases, FaultsAreRefused) {
   SmallPlamo2 no_scores;
   no_scores.scores.pop_back();
   EXPECT_NE(refusal(no_scores).find(" scores"), std::string::npos);
-}
-
-TEST(VocabularyModelCases, AMegabyteTakesLinearTime) {
-  const SmallRwkv rwkv;
-  const SmallPlamo2 plamo;
-  const text::Tokenizer tokenizers[] = {make(rwkv), make(plamo)};
-  for (const text::Tokenizer& tokenizer : tokenizers)
-    for (const char* piece : {"a", " ", "hello", "\xcc\x81", "\xff"}) {
-      std::string input;
-      while (input.size() < (1u << 20)) input += piece;
-      const auto start = std::chrono::steady_clock::now();
-      EXPECT_EQ(decode(tokenizer, encode(tokenizer, input)), input);
-      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << piece;
-    }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <zrt/model/hub/bpe_merges.hpp>
 #include <zrt/model/hub/token_table.hpp>
 
+#include <map>
 #include <set>
 
 ZRT_LOAD_TIME_BEGIN
@@ -38,24 +39,21 @@ namespace detail {
   return text.size() == 6 && text.starts_with("<0x") && text[5] == '>' && is_hex(text[3]) && is_hex(text[4]);
 }
 
-/// What a token of a vocabulary over characters is. Marks of tools and of thoughts are text, so that replies show them.
+/// What a token of a vocabulary over characters is.
 [[nodiscard]] inline TokenKind character_token_kind(std::string_view text,
                                                     const std::set<std::string, std::less<>>& named, bool was_added) {
-  for (const std::string_view shown :
-       {"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", "<|\"|>"})
-    if (text == shown) return TokenKind::user_defined;
   if (is_byte_token(text) && !was_added) return TokenKind::byte;
   if (named.contains(text)) return TokenKind::control;
   return was_added ? TokenKind::user_defined : TokenKind::normal;
 }
 
-/// Adds BPE over characters with bytes to fall back on: the tokens of its vocabulary, and those that were added behind.
-[[nodiscard]] inline Result<void> add_characters(const TokenizerFiles& files, Keys& out) {
-  constexpr float kScore = -1000.0f;
+/// The score of a token that no merge makes.
+inline constexpr float kUnmergedScore = -1000.0f;
+
+/// The tokens of a vocabulary over characters with bytes to fall back on, and those that were added behind. `score`
+/// gives that of a text of the vocabulary.
+template <class Score> [[nodiscard]] Result<TokenTable> character_table(const TokenizerFiles& files, Score score) {
   const HubJson* model = find(&files.tokenizer, "model");
-  if (auto r = expect_bpe(model); !r) return r;
-  if (!is_true(find(model, "byte_fallback")))
-    return fail(Errc::unsupported_tokenizer, "tokenizer.json: expected BPE over characters, with byte_fallback");
   const auto named = named_tokens(files.config);
   std::vector<std::pair<std::uint32_t, std::string_view>> added;
   const auto base = static_cast<std::uint32_t>(find(model, "vocab")->size());
@@ -67,17 +65,53 @@ namespace detail {
   for (const auto& [text, id] : find(model, "vocab")->items()) {
     std::uint32_t number = 0;
     if (!is_count(&id, number) || number >= base) return bad_token(text);
-    table.set(number, text, character_token_kind(text, named, false), kScore);
+    table.set(number, text, character_token_kind(text, named, false), score(text));
   }
   for (const auto& [id, text] : added) {
     if (id >= table.size()) return bad_token(text);
-    table.set(id, std::string(text), character_token_kind(text, named, true), kScore);
+    table.set(id, std::string(text), character_token_kind(text, named, true), kUnmergedScore);
   }
+  return table;
+}
+
+/// Adds Gemma 4's BPE over characters. Marks of its tools and thoughts are text, so that replies show them.
+[[nodiscard]] inline Result<void> add_characters(const TokenizerFiles& files, Keys& out) {
+  const HubJson* model = find(&files.tokenizer, "model");
+  if (auto r = expect_bpe(model); !r) return r;
+  if (!is_true(find(model, "byte_fallback")))
+    return fail(Errc::unsupported_tokenizer, "tokenizer.json: expected BPE over characters, with byte_fallback");
+  auto table = character_table(files, [](const std::string&) { return kUnmergedScore; });
+  if (!table) return pass(table);
+  for (const std::string_view shown :
+       {"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", "<|\"|>"})
+    table->show(shown);
   auto pairs = read_merges(*find(model, "merges"));
   if (!pairs) return pass(pairs);
   out.set("tokenizer.ggml.model", std::string("gemma4"));
-  std::move(table).write(out, true);
+  std::move(*table).write(out, true);
   out.set("tokenizer.ggml.merges", std::move(*pairs));
+  return {};
+}
+
+/// Adds BPE over characters as pieces that merge by score, which is how far behind a token's merge stands: the order in
+/// which the vocabulary itself merges.
+[[nodiscard]] inline Result<void> add_ranked_pieces(const TokenizerFiles& files, Keys& out) {
+  const auto pairs = read_merges(*find(find(&files.tokenizer, "model"), "merges"));
+  if (!pairs) return pass(pairs);
+  std::map<std::string, std::size_t, std::less<>> ranks;
+  for (std::size_t rank = 0; rank < pairs->size(); ++rank) {
+    std::string text = (*pairs)[rank];
+    if (const std::size_t space = text.find(' ', 1); space != text.npos) text.erase(space, 1);
+    ranks.emplace(std::move(text), rank);
+  }
+  auto table = character_table(files, [&](const std::string& text) {
+    const auto found = ranks.find(text);
+    return -static_cast<float>(found == ranks.end() ? pairs->size() : found->second);
+  });
+  if (!table) return pass(table);
+  out.set("tokenizer.ggml.model", std::string("llama"));
+  out.set("tokenizer.ggml.pre", std::string("default"));
+  std::move(*table).write(out, true);
   return {};
 }
 

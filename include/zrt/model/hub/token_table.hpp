@@ -7,6 +7,8 @@
 
 #include <zrt/model/hub/family.hpp>
 
+#include <algorithm>
+
 ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model::hub {
@@ -42,6 +44,12 @@ class TokenTable {
     if (special || (!as_listed_ && looks_special(text)))
       return set(id, std::string(text), TokenKind::control, kAddedScore);
     set(id, as_listed_ ? std::string(text) : with_spaces(text), TokenKind::user_defined, kAddedScore);
+  }
+  /// Makes a text that is there a part of what replies show.
+  void show(std::string_view text) {
+    const auto found = std::find(texts_.begin(), texts_.end(), text);
+    if (found != texts_.end())
+      kinds_[static_cast<std::size_t>(found - texts_.begin())] = static_cast<std::int32_t>(TokenKind::user_defined);
   }
   /// Changes the texts of all tokens but markup.
   template <class To> void rename(To to) {

@@ -25,9 +25,11 @@ namespace detail {
                                           std::string_view pre, std::uint32_t rows, Keys& out) {
   const HubJson* model = find(&files.tokenizer, "model");
   if (auto r = expect_bpe(model); !r) return r;
-  if (is_true(find(model, "byte_fallback")))
+  if (is_true(find(model, "byte_fallback"))) {
+    if (family.vocabulary == VocabularyFiles::sentence_piece_or_bpe) return add_ranked_pieces(files, out);
     return fail(Errc::unsupported_tokenizer, "tokenizer.json: BPE over characters with bytes to fall back on",
-                ", expected BPE over bytes, or a tokenizer.model beside it");
+                ", expected BPE over bytes");
+  }
   auto name = pre.empty() ? pre_tokenizer_name(files.tokenizer, files.config) : Result<std::string>(std::string(pre));
   if (!name) return pass(name);
   const auto own = static_cast<std::uint32_t>(find(model, "vocab")->size());
