@@ -136,7 +136,7 @@ TEST(OnnxSizes, WhatNoGraphHoldsIsRefusedWithItsNodeAndOperator) {
                                                            {"x", "x", "four"},
                                                            {"x", "one", "one", "one"}};
       for (const auto& in : operands) {
-        if (in.size() > form.inputs.most) continue;
+        if (in.size() < form.inputs.least || in.size() > form.inputs.most) continue;
         hostile.node_of(domain, row, opset, graph, in, {});
         for (const std::string& name : words(form.attributes)) {
           hostile.node_of(domain, row, opset, graph, in, {integer(name, kFar)});
@@ -146,8 +146,8 @@ TEST(OnnxSizes, WhatNoGraphHoldsIsRefusedWithItsNodeAndOperator) {
       }
     }
   // Most of it is refused, by nearly every operator.
-  EXPECT_GT(hostile.tried, std::size_t{80000});
-  EXPECT_GT(hostile.refused, hostile.tried * 3 / 4);
+  EXPECT_GT(hostile.tried, std::size_t{60000});
+  EXPECT_GT(hostile.refused, hostile.tried * 3 / 4) << hostile.tried;
 }
 
 }  // namespace

@@ -92,6 +92,8 @@ inline void concat_from_sequence(NodeCall& n) noexcept {
   }
   n.out(0, concat(xs.span(), static_cast<std::int64_t>(axis), n.b()));
 }
+/// Parts that a tensor is split into.
+inline constexpr std::size_t kMaxParts = 4096;
 /// Parts by a list of sizes, by one size, or of one entry each; keepdims is for the last.
 inline void split_to_sequence(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
@@ -111,7 +113,7 @@ inline void split_to_sequence(NodeCall& n) noexcept {
     const std::int64_t rest = shape[axis] - first;
     const std::int64_t part = !sizes.empty() ? sizes[i] : each < rest ? each : rest;
     if (part < 0 || part > rest) return n.fail(Errc::shape_mismatch, "the parts leave the axis of ", shape[axis]);
-    if (values.size() >= kMaxNodes) return n.fail(Errc::limit_exceeded, "more than ", kMaxNodes, " parts");
+    if (values.size() >= kMaxParts) return n.fail(Errc::limit_exceeded, "more than ", kMaxParts, " parts");
     Tensor y = slice_axis(x, shape, axis, first, part);
     if (drops) {
       IntList left;
