@@ -7,6 +7,8 @@
 // covers: zrt/ir/onnx/call.hpp 90
 // covers: zrt/ir/onnx/emit.hpp 90
 // covers: zrt/ir/onnx/operators.hpp 90
+// covers: zrt/ir/onnx/external_data.hpp 90
+// covers: zrt/ir/onnx/ops_attention.hpp 90
 // covers: zrt/ir/onnx/ops_control.hpp 90
 // covers: zrt/ir/onnx/ops_elementwise.hpp 90
 // covers: zrt/ir/onnx/ops_image.hpp 90
@@ -14,24 +16,29 @@
 // covers: zrt/ir/onnx/ops_layout.hpp 90
 // covers: zrt/ir/onnx/ops_loss.hpp 90
 // covers: zrt/ir/onnx/ops_matrix.hpp 90
+// covers: zrt/ir/onnx/ops_microsoft.hpp 90
 // covers: zrt/ir/onnx/ops_norm.hpp 90
 // covers: zrt/ir/onnx/ops_pool.hpp 90
 // covers: zrt/ir/onnx/ops_quantize.hpp 90
 // covers: zrt/ir/onnx/ops_recurrent.hpp 90
 // covers: zrt/ir/onnx/ops_reduce.hpp 90
 // covers: zrt/ir/onnx/ops_resize.hpp 90
+// covers: zrt/ir/onnx/ops_sequence.hpp 90
 // covers: zrt/ir/onnx/ops_shape.hpp 90
 // covers: zrt/ir/onnx/ops_signal.hpp 90
 // covers: zrt/ir/onnx/ops_slice.hpp 90
 // covers: zrt/ir/onnx/ops_training.hpp 90
 // covers: zrt/ir/onnx/ops_window.hpp 90
 // seeds: /usr/share/libonnx-testdata/data/node/test_*/model.onnx
-// max-len: 768
+// cases: ../data/onnx_operators.pb
+// max-len: 1024
 #include <zrt/ir/onnx.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +59,31 @@ Allocator small_blocks() {
   };
   return small;
 }
+
+/// A folder with the data file `w`, of 64 bytes, for tensors whose data is in another file.
+class DataFolder {
+ public:
+  DataFolder() {
+    demand(::mkdtemp(path_.data()) != nullptr);
+    for (const char* name : kFiles) {
+      std::FILE* file = std::fopen((path_ + name).c_str(), "wb");
+      demand(file != nullptr);
+      std::fwrite(std::string(64, '\x3f').data(), 1, 64, file);
+      std::fclose(file);
+    }
+  }
+  DataFolder(const DataFolder&) = delete;
+  DataFolder& operator=(const DataFolder&) = delete;
+  ~DataFolder() {
+    for (const char* name : kFiles) std::remove((path_ + name).c_str());
+    std::remove(path_.c_str());
+  }
+  [[nodiscard]] std::string model() const { return path_ + kFiles[1]; }
+
+ private:
+  static constexpr std::array<const char*, 2> kFiles{"/w", "/model.onnx"};
+  std::string path_ = "/tmp/zrt_fuzz_onnx_XXXXXX";
+};
 
 /// An input of the file by its name, with the type that it is declared to have: open extents are 2.
 std::vector<onnx::InputType> declared_inputs(std::string_view file) {
@@ -96,6 +128,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::array<Name, 4> names;
   std::array<std::vector<std::byte>, names.size()> elements;
   std::vector<onnx::BoundInput> bound;
+  static const DataFolder folder;
+  auto external = onnx::ExternalData::beside(folder.model(), small_blocks());
+  demand(external.has_value());
   for (std::size_t round = 0; round <= names.size(); ++round) {
     Name needed, open;
     onnx::ReadOptions options;
@@ -104,6 +139,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.needed = &needed;
     options.open_input = &open;
     options.allocator = small_blocks();
+    options.external = &*external;
     const auto program = onnx::read(file, options);
     if (program) {
       demand(ir::ptir::verify(*program).has_value());

@@ -3,9 +3,10 @@
 """Runs one libFuzzer program over its seeds and for some seconds, then checks its line coverage.
 
 The source states what it must cover, one line per header, and may name files of the system as seeds, and the
-most bytes that an input has:
+most bytes that an input has; `cases` names a file of tests/tools/onnx_operator_cases.py, whose models are seeds:
     // covers: zrt/model/gguf.hpp 90
     // seeds: /usr/share/data/*/file.bin
+    // cases: ../data/onnx_operators.pb
     // max-len: 64
 Its own seeds lie in corpus/NAME/, a file each, or in corpus/NAME.hex, a line each.
 The program fails on a crash, a leak, an input that takes 10 s, 2 GB of memory, or lower coverage.
@@ -19,6 +20,33 @@ import re
 import shutil
 import subprocess
 import sys
+
+
+def fields(message):
+    """(number, bytes) of each field of bytes of a protocol buffers message that has no others."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        number, size = varint() >> 3, varint()
+        yield number, message[at:at + size]
+        at += size
+
+
+def models(path):
+    """The models of a file of cases."""
+    for _, case in fields(path.read_bytes()):
+        yield from (model for number, model in fields(case) if number == 2)
 
 
 def main():
@@ -56,6 +84,12 @@ def main():
         if not any(given.iterdir()):
             sys.exit(f"no seed {pattern}: is its package installed?")
         corpora.append(given)
+    for path in re.findall(r"^// cases: (\S+)\s*$", text, re.M):
+        made = args.work / "cases"
+        made.mkdir(exist_ok=True)
+        for i, model in enumerate(models(args.source.parent / path)):
+            (made / str(i)).write_bytes(model)
+        corpora.append(made)
     raw = args.work / "raw.profraw"
     run = subprocess.run(
         [args.program, *corpora, f"-max_total_time={args.seconds}", "-timeout=10",
