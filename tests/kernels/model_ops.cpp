@@ -148,6 +148,22 @@ TEST(CpuKernels, EveryBlockType) {
                                         {act, {}}});
         }
     }
+    // The largest codes beside the largest activations: sums in few bits have room for them.
+    for (const int byte : {0x00, 0x7f, 0x80, 0xff}) {
+      Case c(static_cast<std::uint32_t>(byte), 5);
+      const std::uint32_t cols = elems < 256 ? 640 : 512;
+      const zrt::HostWeight w = c.matrix(facts.dtype, 18, cols);
+      auto* blocks_of = const_cast<std::byte*>(w.data);
+      for (std::uint64_t at = 0; at < 18 * w.row_bytes; at += zrt::info(facts.dtype).block_bytes) {
+        std::memset(blocks_of + at, byte, zrt::info(facts.dtype).block_bytes);
+        zrt::test::set_scales(facts.dtype, blocks_of + at, 0.01f, 0.02f);
+      }
+      const zrt::HostTensor x = c.reals(Shape{Dim(1, kRows), cols});
+      for (std::uint32_t i = 0; i < 5 * cols; ++i) x.as<float>()[i] = i / cols % 2 == 0 ? 2.0f : -2.0f;
+      for (std::uint32_t i = 0; i < cols; i += 2) x.as<float>()[i] = -2.0f;
+      c.check(
+          HostCall<ops::Linear>{{x}, {c.tensor(DType::f32, Shape{Dim(1, kRows), 18})}, {w, {}}, {}, {facts.act, {}}});
+    }
   }
 }
 

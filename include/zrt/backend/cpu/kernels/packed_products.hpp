@@ -21,29 +21,87 @@
 
 /// Groups and activation rows of a tile: as many chains as the registers hold.
 inline constexpr std::size_t kTileGroups = kIsa == Isa::v4 ? 2 : 1;
-inline constexpr std::size_t kTileColumns = kIsa == Isa::v4 ? 4 : kIsa == Isa::v3 ? 3 : 1;
+inline constexpr std::size_t kTileColumns = kIsa == Isa::v1 ? 1 : 4;
 /// Activation rows whose sums wait beside a panel.
 inline constexpr std::uint32_t kPanelRows = 128;
 
 /// Sums of a panel's rows: [group][activation row][16].
 using PanelSums = float (*)[kPanelRows][16];
 
-/// Adds the products of words word..word+kWords-1, four elements each.
-template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, bool kSigned>
-ZRT_ALWAYS_INLINE void tile_sums(const std::byte* const (&w)[kGroups], const std::int8_t* const (&x)[kColumns],
-                                 std::size_t word, I32 (&sums)[kGroups][kColumns]) noexcept {
+/// Words of bytes, as panels have them and packed codes of eight bits.
+struct ByteWords {
+  const std::byte* at;
+  [[nodiscard]] ZRT_ALWAYS_INLINE I8x64 operator()(std::size_t i) const noexcept { return load_i8x64(at + 64 * i); }
+};
+
+#if ZRT_VARIANT == 3
+/// Words whose products are added in 16 bits, each of which is of two products of a word: once 32,512, twice 16,002 or
+/// four times 7,874.
+[[nodiscard]] consteval std::size_t words_at_once(Codes codes) noexcept {
+  return codes == Codes::any ? 1 : codes == Codes::of_six ? 2 : 4;
+}
+
+/// The eight words of packed codes of four bits.
+struct NibbleWords {
+  const std::byte* at;
+  [[nodiscard]] ZRT_ALWAYS_INLINE I8x64 operator()(std::size_t i) const noexcept {
+    const I32 bits = load_i32(at + 64 * (i % 4));
+    const I32 words = iand(i < 4 ? bits : shift_right<4>(bits), splat_u8(15));
+    return {words.low, words.high};
+  }
+};
+
+/// Calls add(g, c, pairs) for sums of the products of words word..word+kWords-1, four elements each, with activations
+/// from word `x_word` on as their first.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, Codes kCodes, class Words, class F>
+ZRT_ALWAYS_INLINE void tile_pairs(const Words (&w)[kGroups], const std::int8_t* const (&x)[kColumns], std::size_t word,
+                                  std::size_t x_word, F&& add) noexcept {
+  constexpr std::size_t kAtOnce = words_at_once(kCodes);
+  unroll<kWords / kAtOnce>([&](std::size_t part) ZRT_UNROLLED {
+    I16x32 pairs[kGroups][kColumns];
+    unroll<kAtOnce>([&](std::size_t step) ZRT_UNROLLED {
+      const std::size_t i = word + part * kAtOnce + step;
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+        const I8x64 weights = w[g](i);
+        unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+          const I8x64 activations = splat_i8x4(x[c] + 4 * (x_word + i));
+          const I16x32 products =
+              kCodes == Codes::any ? pair_products(weights, activations) : pair_products_unsigned(weights, activations);
+          pairs[g][c] = step == 0 ? products : add_pairs(pairs[g][c], products);
+        });
+      });
+    });
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { add(g, c, pairs[g][c]); });
+    });
+  });
+}
+#endif
+
+/// Adds the products of words word..word+kWords-1, four elements each; word 0 meets word `x_word` of the activations.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, Codes kCodes, class Words>
+ZRT_ALWAYS_INLINE void tile_sums(const Words (&w)[kGroups], const std::int8_t* const (&x)[kColumns], std::size_t word,
+                                 std::size_t x_word, I32 (&sums)[kGroups][kColumns]) noexcept {
+#if ZRT_VARIANT == 3
+  const I16x32 ones = splat_i16(1);
+  tile_pairs<kGroups, kColumns, kWords, kCodes>(w, x, word, x_word,
+                                                [&](std::size_t g, std::size_t c, I16x32 pairs) ZRT_UNROLLED {
+                                                  sums[g][c] = add_pair_products(sums[g][c], pairs, ones);
+                                                });
+#else
   unroll<kWords>([&](std::size_t step) ZRT_UNROLLED {
     const std::size_t i = word + step;
     I8x64 weights[kGroups];
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { weights[g] = load_i8x64(w[g] + 64 * i); });
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { weights[g] = w[g](i); });
     unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
-      const I8x64 activations = splat_i8x4(x[c] + 4 * i);
+      const I8x64 activations = splat_i8x4(x[c] + 4 * (x_word + i));
       unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-        sums[g][c] =
-            kSigned ? dot4(sums[g][c], weights[g], activations) : dot4_unsigned(sums[g][c], weights[g], activations);
+        sums[g][c] = kByteBias != 0 ? dot4_unsigned(sums[g][c], weights[g], activations)
+                                    : dot4(sums[g][c], weights[g], activations);
       });
     });
   });
+#endif
 }
 
 /// How far ahead of what is read weights are fetched. The streams of two groups are more than the hardware follows past
@@ -61,6 +119,15 @@ struct RunPanel {
   alignas(64) std::byte integers[kTileGroups][kBlocks][512];
   alignas(64) float scales[kTileGroups][kBlocks * 2][16];
   alignas(64) float offsets[kTileGroups][kBlocks * 2][16];
+
+  ZRT_ALWAYS_INLINE static void reach(std::size_t /*block*/) noexcept {}
+  [[nodiscard]] ZRT_ALWAYS_INLINE ByteWords words(std::size_t g, std::size_t b) const noexcept {
+    return {integers[g][b]};
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t g, std::size_t i) const noexcept { return load(scales[g][i]); }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 offset(std::size_t g, std::size_t i) const noexcept {
+    return load(offsets[g][i]);
+  }
 };
 
 /// Blocks from..from+count-1 of one group.
@@ -81,8 +148,8 @@ inline void fill_run_panel(const PackedWeight& w, const std::byte* group, std::s
 }
 
 /// Advances the chains of a tile over blocks from..from+count-1, whose panel has them in front. kRuns: of a block.
-template <std::size_t kGroups, std::size_t kColumns, std::size_t kRuns, bool kSigned>
-void run_tile(const PackedForm& form, const RunPanel& panel, std::size_t from, std::size_t count, const Activations& x,
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kRuns, Codes kCodes, class Panel>
+void run_tile(const PackedForm& form, const Panel& panel, std::size_t from, std::size_t count, const Activations& x,
               std::uint32_t first, std::uint32_t row, PanelSums to) noexcept {
   const std::uint64_t groups = x.cols / kGroup;
   const I32 lowest = splat_i32(lowest_of(form));
@@ -98,17 +165,19 @@ void run_tile(const PackedForm& form, const RunPanel& panel, std::size_t from, s
     unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { acc[g][c] = load(to[g][row + c]); });
   });
   for (std::size_t b = 0; b < count; ++b) {
-    const std::byte* w[kGroups];
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { w[g] = panel.integers[g][b]; });
+    using Words = decltype(panel.words(0, 0));
+    Words w[kGroups];
+    panel.reach(b);
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { w[g] = panel.words(g, b); });
     unroll<kRuns>([&](std::size_t run) ZRT_UNROLLED {
       I32 sums[kGroups][kColumns];
       unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
         const I32 start = imul(lowest, splat_i32(sum[c][b * kRuns + run]));
         unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
       });
-      tile_sums<kGroups, kColumns, 8 / kRuns, kSigned>(w, q, run * (8 / kRuns), sums);
+      tile_sums<kGroups, kColumns, 8 / kRuns, kCodes>(w, q, run * (8 / kRuns), 0, sums);
       F32 scale[kGroups];
-      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { scale[g] = load(panel.scales[g][b * kRuns + run]); });
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { scale[g] = panel.scale(g, b * kRuns + run); });
       unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
         const F32 of_row = splat(d[c][b]);
         unroll<kGroups>([&](std::size_t g)
@@ -119,7 +188,7 @@ void run_tile(const PackedForm& form, const RunPanel& panel, std::size_t from, s
           const F32 of_row = splat(d[c][b]);
           const F32 total = splat(static_cast<float>(sum[c][b * kRuns + run]));
           unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-            acc[g][c] = fma(load(panel.offsets[g][b * kRuns + run]) * of_row, total, acc[g][c]);
+            acc[g][c] = fma(panel.offset(g, b * kRuns + run) * of_row, total, acc[g][c]);
           });
         });
     });
@@ -137,7 +206,27 @@ struct PartPanel {
   alignas(64) std::int32_t offset_factors[kTileGroups][16][16];
   alignas(64) float scales[kTileGroups][16];
   alignas(64) float offsets[kTileGroups][16];
+
+  /// The words from `word` on.
+  [[nodiscard]] ZRT_ALWAYS_INLINE ByteWords words(std::size_t g, std::size_t word) const noexcept {
+    const std::byte* const bytes = integers[g][0];
+    return {bytes + 64 * word};
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 factor(std::size_t g, std::size_t j) const noexcept {
+    return load_i32(factors[g][j]);
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 offset_factor(std::size_t g, std::size_t j) const noexcept {
+    return load_i32(offset_factors[g][j]);
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t g) const noexcept { return load(scales[g]); }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 offset(std::size_t g) const noexcept { return load(offsets[g]); }
 };
+
+/// Factors as products take them: one for each of a pair in 16 bits with AVX2.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 panel_factors(const std::int8_t* factors) noexcept {
+  const I32 f = load_i8(factors);
+  return kIsa == Isa::v3 ? ior(iand(f, splat_i32(0xffff)), shift_left<16>(f)) : f;
+}
 
 inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const std::byte* ahead,
                             const std::int8_t* levels, std::size_t g, PartPanel& panel) noexcept {
@@ -149,53 +238,90 @@ inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const
   }
   const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
   const std::size_t parts = 256 / form.part;
-  for (std::size_t j = 0; j < parts; ++j) store_i32(panel.factors[g][j], load_i8(factors + 16 * j));
+  for (std::size_t j = 0; j < parts; ++j) store_i32(panel.factors[g][j], panel_factors(factors + 16 * j));
   store(panel.scales[g], load_scales(form.scale, block + form.scales_at()));
   if (!form.has_offset) return;
   for (std::size_t j = 0; j < parts; ++j)
-    store_i32(panel.offset_factors[g][j], load_i8(factors + form.factor_bytes() + 16 * j));
+    store_i32(panel.offset_factors[g][j], panel_factors(factors + form.factor_bytes() + 16 * j));
   store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
 }
 
+/// Adds the products of part `j` of a block, times its factors, to `total`; x_sum has the sums of activations.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, Codes kCodes, class Panel>
+ZRT_ALWAYS_INLINE void add_part(const Panel& panel, std::size_t j, const std::int8_t* const (&q)[kColumns],
+                                [[maybe_unused]] const std::int32_t* const (&x_sum)[kColumns],
+                                [[maybe_unused]] I32 lowest, I32 (&total)[kGroups][kColumns]) noexcept {
+  constexpr std::size_t kWords = 64 / kParts;
+  using Words = decltype(panel.words(0, 0));
+  Words w[kGroups];
+  I32 factor[kGroups];
+  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+    w[g] = panel.words(g, j * kWords);
+    factor[g] = panel.factor(g, j);
+  });
+#if ZRT_VARIANT == 3
+  // A factor serves a pair of sums; the block as a whole gets its lowest value.
+  tile_pairs<kGroups, kColumns, kWords, kCodes>(
+      w, q, 0, j * kWords, [&](std::size_t g, std::size_t c, I16x32 pairs) ZRT_UNROLLED {
+        total[g][c] = add_pair_products(total[g][c], pairs, as_pairs(factor[g]));
+      });
+#else
+  I32 sums[kGroups][kColumns];
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const I32 start = imul(lowest, splat_i32(x_sum[c][j]));
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
+  });
+  tile_sums<kGroups, kColumns, kWords, kCodes>(w, q, 0, j * kWords, sums);
+  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { total[g][c] = iadd(total[g][c], imul(sums[g][c], factor[g])); });
+  });
+#endif
+}
+
+/// The sum of a row's sums of parts, times factor(j) as a panel has it.
+template <std::size_t kParts, class F>
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 sum_of_parts(const std::int32_t* x_sum, F&& factor) noexcept {
+  I32 sum = splat_i32(0);
+  for (std::size_t j = 0; j < kParts; ++j)
+#if ZRT_VARIANT == 3
+    sum = add_pair_products(sum, as_pairs(factor(j)), as_pairs(splat_i32(x_sum[j] & 0xffff)));
+#else
+    sum = iadd(sum, imul(factor(j), splat_i32(x_sum[j])));
+#endif
+  return sum;
+}
+
 /// Advances the chains of a tile over block `b`. kParts: 8 or 16.
-template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, bool kSigned>
-void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, const Activations& x, std::uint32_t first,
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, Codes kCodes, class Panel>
+void part_tile(const PackedForm& form, const Panel& panel, std::size_t b, const Activations& x, std::uint32_t first,
                std::uint32_t row, PanelSums to) noexcept {
   const std::size_t blocks = x.cols / kWideGroup;
   const I32 lowest = splat_i32(lowest_of(form));
-  const std::byte* w[kGroups];
   const std::int8_t* q[kColumns];
   const std::int32_t* sum[kColumns];
   I32 total[kGroups][kColumns];
-  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { w[g] = panel.integers[g][0]; });
   unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
     const std::uint64_t at = (std::uint64_t{first} + row + c) * blocks + b;
     q[c] = x.wide_q + at * kWideGroup;
     sum[c] = (kParts == 8 ? x.wide_sum : x.wide_half_sum) + at * kParts;
     unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { total[g][c] = splat_i32(0); });
   });
-  for (std::size_t j = 0; j < kParts; ++j) {
-    I32 sums[kGroups][kColumns];
-    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
-      const I32 start = imul(lowest, splat_i32(sum[c][j]));
-      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
-    });
-    tile_sums<kGroups, kColumns, 64 / kParts, kSigned>(w, q, j * (64 / kParts), sums);
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-      const I32 factor = load_i32(panel.factors[g][j]);
-      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { total[g][c] = iadd(total[g][c], imul(sums[g][c], factor)); });
-    });
-  }
+  for (std::size_t j = 0; j < kParts; ++j) add_part<kGroups, kColumns, kParts, kCodes>(panel, j, q, sum, lowest, total);
   unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
     const F32 d = splat(x.wide_d[(std::uint64_t{first} + row + c) * blocks + b]);
     unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-      F32 acc = fma(load(panel.scales[g]) * d, to_f32(total[g][c]), load(to[g][row + c]));
-      if (form.has_offset) {
-        I32 offset = splat_i32(0);
-        for (std::size_t j = 0; j < kParts; ++j)
-          offset = iadd(offset, imul(load_i32(panel.offset_factors[g][j]), splat_i32(sum[c][j])));
-        acc = fma(load(panel.offsets[g]) * d, to_f32(offset), acc);
-      }
+#if ZRT_VARIANT == 3
+      if (lowest_of(form) != 0)
+        total[g][c] = iadd(
+            total[g][c],
+            imul(lowest, sum_of_parts<kParts>(sum[c], [&](std::size_t j) ZRT_UNROLLED { return panel.factor(g, j); })));
+#endif
+      F32 acc = fma(panel.scale(g) * d, to_f32(total[g][c]), load(to[g][row + c]));
+      if (form.has_offset)
+        acc = fma(
+            panel.offset(g) * d,
+            to_f32(sum_of_parts<kParts>(sum[c], [&](std::size_t j) ZRT_UNROLLED { return panel.offset_factor(g, j); })),
+            acc);
       store(to[g][row + c], acc);
     });
   });
@@ -218,7 +344,7 @@ template <std::size_t kGroups>
   return group + at + (at < w.group_bytes ? 0 : (kGroups - 1) * w.group_bytes);
 }
 
-template <std::size_t kGroups, std::size_t kRuns, bool kSigned>
+template <std::size_t kGroups, std::size_t kRuns, Codes kCodes>
 void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                   std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   RunPanel panel;
@@ -233,12 +359,12 @@ void run_products(const PackedWeight& w, const std::byte* const* group, const Ac
       fill_run_panel(w, group[g], from, count, levels, g, panel);
     }
     each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-      run_tile<kGroups, columns.value, kRuns, kSigned>(*w.form, panel, from, count, x, first, row, sums);
+      run_tile<kGroups, columns.value, kRuns, kCodes>(*w.form, panel, from, count, x, first, row, sums);
     });
   }
 }
 
-template <std::size_t kGroups, std::size_t kParts, bool kSigned>
+template <std::size_t kGroups, std::size_t kParts, Codes kCodes>
 void part_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                    std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   PartPanel panel;
@@ -248,26 +374,120 @@ void part_products(const PackedWeight& w, const std::byte* const* group, const A
       fill_part_panel(w, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), levels, g,
                       panel);
     each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-      part_tile<kGroups, columns.value, kParts, kSigned>(*w.form, panel, b, x, first, row, sums);
+      part_tile<kGroups, columns.value, kParts, kCodes>(*w.form, panel, b, x, first, row, sums);
     });
   }
 }
 
+#if ZRT_VARIANT == 3
+/// Blocks of a group as they are packed, for rows too few to repay a panel. Words: of the codes of 32 elements.
+template <class Words> struct PackedRuns {
+  const PackedForm& form;
+  const std::byte* group;
+  std::size_t stride;
+
+  ZRT_ALWAYS_INLINE void reach(std::size_t b) const noexcept { fetch(group + b * stride + kFetchAhead, stride); }
+  [[nodiscard]] ZRT_ALWAYS_INLINE Words words(std::size_t /*g*/, std::size_t b) const noexcept {
+    return {group + b * stride};
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t /*g*/, std::size_t b) const noexcept {
+    return load_scales(form.scale, group + b * stride + form.scales_at());
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 offset(std::size_t /*g*/, std::size_t b) const noexcept {
+    return load_scales(form.scale, group + b * stride + form.offsets_at());
+  }
+};
+/// One packed block of 256.
+struct PackedParts {
+  const PackedForm& form;
+  const std::byte* block;
+
+  [[nodiscard]] ZRT_ALWAYS_INLINE NibbleWords words(std::size_t /*g*/, std::size_t word) const noexcept {
+    return {block + word / 8 * 256};
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 factor(std::size_t /*g*/, std::size_t j) const noexcept {
+    return panel_factors(quant::signed_bytes(block + form.factors_at() + 16 * j));
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 offset_factor(std::size_t /*g*/, std::size_t j) const noexcept {
+    return panel_factors(quant::signed_bytes(block + form.factors_at() + form.factor_bytes() + 16 * j));
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t /*g*/) const noexcept {
+    return load_scales(form.scale, block + form.scales_at());
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 offset(std::size_t /*g*/) const noexcept {
+    return load_scales(form.scale, block + form.offsets_at());
+  }
+};
+
+/// Rows that do not repay a panel.
+inline constexpr std::uint32_t kFewRows = 16;
+
+/// Products of one group with few rows, without a panel; false for forms whose codes take more than a few instructions
+/// to unpack.
+template <PackedForms kForms>
+[[nodiscard]] bool few_products(const PackedWeight& w, const std::byte* group, const Activations& x,
+                                std::uint32_t first, std::uint32_t rows, PanelSums sums) noexcept {
+  const PackedForm& form = *w.form;
+  if (form.levels != nullptr || (form.bits != 4 && form.bits != 8)) return false;
+  const std::size_t stride = form.block_bytes();
+  if constexpr (kForms.run_32)
+    if (form.part == 0 && form.run == 32) {
+      each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+        if (form.bits == 4)
+          run_tile<1, columns.value, 1, Codes::of_five>(form, PackedRuns<NibbleWords>{form, group, stride}, 0,
+                                                        x.cols / kGroup, x, first, row, sums);
+        else
+          run_tile<1, columns.value, 1, Codes::any>(form, PackedRuns<ByteWords>{form, group, stride}, 0,
+                                                    x.cols / kGroup, x, first, row, sums);
+      });
+      return true;
+    }
+  if constexpr (kForms.part_32)
+    if (form.part == 32 && form.bits == 4 && rows <= kTileColumns) {
+      for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+        fetch(group + b * stride + kFetchAhead, stride);
+        each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+          part_tile<1, columns.value, 8, Codes::of_five>(form, PackedParts{form, group + b * stride}, b, x, first, row,
+                                                         sums);
+        });
+      }
+      return true;
+    }
+  return false;
+}
+#endif
+
 /// Products of kGroups groups with activation rows first..first+rows-1. The weight's form is one of kForms.
-template <std::size_t kGroups, bool kSigned, PackedForms kForms>
+template <std::size_t kGroups, Codes kCodes, PackedForms kForms>
 void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                     std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
   if constexpr (kForms.part_16)
-    if (form.part == 16) return part_products<kGroups, 16, kSigned>(w, group, x, first, rows, levels, sums);
+    if (form.part == 16) return part_products<kGroups, 16, kCodes>(w, group, x, first, rows, levels, sums);
   if constexpr (kForms.part_32)
-    if (form.part == 32) return part_products<kGroups, 8, kSigned>(w, group, x, first, rows, levels, sums);
+    if (form.part == 32) return part_products<kGroups, 8, kCodes>(w, group, x, first, rows, levels, sums);
   if constexpr (kForms.run_16)
     if (form.part == 0 && form.run == 16)
-      return run_products<kGroups, 2, kSigned>(w, group, x, first, rows, levels, sums);
+      return run_products<kGroups, 2, kCodes>(w, group, x, first, rows, levels, sums);
   if constexpr (kForms.run_32)
     if (form.part == 0 && form.run == 32)
-      return run_products<kGroups, 1, kSigned>(w, group, x, first, rows, levels, sums);
+      return run_products<kGroups, 1, kCodes>(w, group, x, first, rows, levels, sums);
+}
+
+/// Products of one group, whose panels have such codes.
+template <PackedForms kForms>
+void one_group_products(Codes codes, const PackedWeight& w, const std::byte* const* group, const Activations& x,
+                        std::uint32_t first, std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+#if ZRT_VARIANT == 3
+  if (rows <= kFewRows && few_products<kForms>(w, group[0], x, first, rows, sums)) return;
+#endif
+  if constexpr (kIsa == Isa::v3) {
+    constexpr PackedForms kSix{.part_16 = kForms.part_16};
+    if (codes == Codes::of_six) return group_products<1, Codes::of_six, kSix>(w, group, x, first, rows, levels, sums);
+    if (codes == Codes::of_five)
+      return group_products<1, Codes::of_five, kForms>(w, group, x, first, rows, levels, sums);
+  }
+  group_products<1, Codes::any, kForms>(w, group, x, first, rows, levels, sums);
 }
 
 /// Stores the sums of `rows` activation rows and of the weight rows from `from` on that are below `last`.
@@ -285,7 +505,7 @@ template <PackedForms kForms>
 void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                      std::uint64_t stride) noexcept {
   const BiasedLevels levels(*w.form);
-  const bool is_signed = has_signed_bytes(*w.form);
+  const Codes codes = codes_of(*w.form);
   alignas(64) float sums[kTileGroups][kPanelRows][16];
   for (std::uint32_t t = 0; t < x.rows; t += kPanelRows) {
     const std::uint32_t rows = x.rows - t < kPanelRows ? x.rows - t : kPanelRows;
@@ -296,16 +516,10 @@ void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t l
         group[g] = w.group(n + static_cast<std::uint32_t>(g) * kPackedRows);
         for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], splat(0.0f));
       }
-      if constexpr (kTileGroups == 2) {
-        if (groups == 2)
-          group_products<2, false, kForms>(w, group, x, t, rows, levels.data(), sums);
-        else
-          group_products<1, false, kForms>(w, group, x, t, rows, levels.data(), sums);
-      } else if (is_signed) {
-        group_products<1, true, kForms>(w, group, x, t, rows, levels.data(), sums);
-      } else {
-        group_products<1, false, kForms>(w, group, x, t, rows, levels.data(), sums);
-      }
+      if (groups == kTileGroups && kTileGroups > 1)
+        group_products<kTileGroups, Codes::any, kForms>(w, group, x, t, rows, levels.data(), sums);
+      else
+        one_group_products<kForms>(codes, w, group, x, t, rows, levels.data(), sums);
       store_group_sums(sums, groups, n, last, rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }
   }

@@ -86,9 +86,16 @@ struct BiasedLevels {
   bool none;
 };
 
-/// Whether a form's bytes in a panel are signed.
-[[nodiscard]] ZRT_ALWAYS_INLINE bool has_signed_bytes(const PackedForm& form) noexcept {
-  return kByteBias == 0 && (form.bits == 8 || form.levels != nullptr);
+/// What is known of the bytes of a panel, which meet activations of -127..127.
+enum class Codes : std::uint8_t {
+  any,      ///< -128..127, or 0..255 where kByteBias is added
+  of_six,   ///< 0..63
+  of_five,  ///< 0..31
+};
+/// What products make use of: AVX2 adds small ones in 16 bits. The one type with codes of six bits has parts of 16.
+[[nodiscard]] ZRT_ALWAYS_INLINE Codes codes_of(const PackedForm& form) noexcept {
+  if (kIsa != Isa::v3 || form.bits == 8 || form.levels != nullptr) return Codes::any;
+  return form.bits < 6 ? Codes::of_five : form.part == 16 ? Codes::of_six : Codes::any;
 }
 /// What a byte of a panel stands for, less the byte.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t lowest_of(const PackedForm& form) noexcept {

@@ -34,6 +34,9 @@ struct Mask16 {
 struct I8x64 {
   __m256i low, high;
 };
+struct I16x32 {
+  __m256i low, high;
+};
 using F32 = F32x16;
 using I32 = I32x16;
 using Mask = Mask16;
@@ -274,19 +277,36 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   std::memcpy(&four, p, 4);
   return {_mm256_set1_epi32(four), _mm256_set1_epi32(four)};
 }
-// Pairs of u8 * s8 are summed in 16 bits with saturation. |a| <= 128 and |b| <= 127 give at most
-// 32512, and a <= 127 with any b at least -32512: neither saturates.
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i dot4_unsigned8(__m256i acc, __m256i a, __m256i b) noexcept {
-  return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
+// Each 16 bits are the sum of two products of bytes, which saturates: |a| <= 128 and |b| <= 127 give at most 32512.
+[[nodiscard]] ZRT_ALWAYS_INLINE I16x32 pair_products_unsigned(I8x64 a, I8x64 b) noexcept {
+  return {_mm256_maddubs_epi16(a.low, b.low), _mm256_maddubs_epi16(a.high, b.high)};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i dot4_8(__m256i acc, __m256i a, __m256i b) noexcept {
-  return dot4_unsigned8(acc, _mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+[[nodiscard]] ZRT_ALWAYS_INLINE I16x32 pair_products(I8x64 a, I8x64 b) noexcept {
+  return pair_products_unsigned({_mm256_abs_epi8(a.low), _mm256_abs_epi8(a.high)},
+                                {_mm256_sign_epi8(b.low, a.low), _mm256_sign_epi8(b.high, a.high)});
+}
+// Sealed, so that sums stay chains: as trees they take more registers than there are.
+[[nodiscard]] ZRT_ALWAYS_INLINE I16x32 add_pairs(I16x32 a, I16x32 b) noexcept {
+  I16x32 sum{_mm256_add_epi16(a.low, b.low), _mm256_add_epi16(a.high, b.high)};
+  __asm__("" : "+x"(sum.low), "+x"(sum.high));
+  return sum;
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I16x32 splat_i16(std::int16_t x) noexcept {
+  return {_mm256_set1_epi16(x), _mm256_set1_epi16(x)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I16x32 as_pairs(I32 x) noexcept { return {x.low, x.high}; }
+/// Adds a[2i] * b[2i] + a[2i + 1] * b[2i + 1] to lane i.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 add_pair_products(I32 acc, I16x32 a, I16x32 b) noexcept {
+  I32 sum{_mm256_add_epi32(acc.low, _mm256_madd_epi16(a.low, b.low)),
+          _mm256_add_epi32(acc.high, _mm256_madd_epi16(a.high, b.high))};
+  __asm__("" : "+x"(sum.low), "+x"(sum.high));
+  return sum;
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
-  return {dot4_8(acc.low, a.low, b.low), dot4_8(acc.high, a.high, b.high)};
+  return add_pair_products(acc, pair_products(a, b), splat_i16(1));
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept {
-  return {dot4_unsigned8(acc.low, a.low, b.low), dot4_unsigned8(acc.high, a.high, b.high)};
+  return add_pair_products(acc, pair_products_unsigned(a, b), splat_i16(1));
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu::v3
