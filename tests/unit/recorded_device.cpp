@@ -142,12 +142,32 @@ TEST(RecordedDevice, AClassOfWeightsLiesInSeveralAllocationsWhereOneIsTooSmall) 
 
 TEST(RecordedDevice, ALongStepIsHandedOverInPieces) {
   const test::ModelFile file = test::tiny_model({});
-  auto whole = ToyEngine::open(file.bytes(), small()),
-       cut = ToyEngine::open(file.bytes(), small(), {.whole_step_tokens = 1});
+  auto whole = ToyEngine::open(file.bytes(), small()), cut = ToyEngine::open(file.bytes(), small(), {.piece_time = 0});
   ASSERT_TRUE(whole && cut);
   EXPECT_EQ(logits_of(*whole), logits_of(*cut));
   EXPECT_GT(cut->device().submissions(), whole->device().submissions());
   EXPECT_EQ(cut->device().launches(), whole->device().launches());
+}
+
+TEST(RecordedDevice, NoSubmissionOfASlowDeviceTakesLongAndThoseOfAFastOneAreFew) {
+  const test::ModelFile file = test::tiny_model({});
+  const auto submissions = [&](std::uint64_t group_time, std::uint64_t watchdog) {
+    auto engine = ToyEngine::open(file.bytes(), small(),
+                                  {.piece_time = 100'000'000, .group_time = group_time, .watchdog = watchdog});
+    EXPECT_TRUE(engine) << engine.error().text();
+    std::vector<float> logits = logits_of(*engine);
+    const std::uint64_t first = engine->device().submissions();
+    EXPECT_EQ(logits_of(*engine), logits);
+    EXPECT_LE(engine->device().longest(), watchdog);
+    return std::pair(std::move(logits), engine->device().submissions() - first);
+  };
+  constexpr std::uint64_t second = 1'000'000'000;
+  // Of a device that takes no time each step is one submission.
+  const auto idle = submissions(0, second), fast = submissions(1'000, second), slow = submissions(10'000'000, second);
+  EXPECT_EQ(fast.first, idle.first);
+  EXPECT_EQ(slow.first, idle.first);
+  EXPECT_EQ(fast.second, idle.second);
+  EXPECT_GT(slow.second, 2 * fast.second);
 }
 
 TEST(RecordedDevice, AStepThatDoesNotEndIsNamedWithItsLaunch) {
@@ -222,8 +242,7 @@ TEST(RecordedDevice, NothingRunsBeforeItIsWaitedFor) {
 }
 
 TEST(RecordedDevice, AStopEndsAStepBetweenTwoPieces) {
-  Bound b({.whole_step_tokens = 0});
-  b.step.tokens = 1;
+  Bound b({.piece_time = 0});
   auto& program = b.bound->program();
   ASSERT_GT(program.pieces(), 2u);
   struct Poll {
@@ -244,8 +263,7 @@ TEST(RecordedDevice, AStopEndsAStepBetweenTwoPieces) {
 }
 
 TEST(RecordedDevice, AStepWhoseNextPieceIsRefusedEndsWhenNothingRunsAnyMore) {
-  Bound b({.whole_step_tokens = 0, .refuses = 1});
-  b.step.tokens = 1;
+  Bound b({.piece_time = 0, .refuses = 1});
   auto& program = b.bound->program();
   ASSERT_GT(program.pieces(), 1u);
   const auto refused = program.launch(b.device, b.step, {});

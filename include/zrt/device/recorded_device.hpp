@@ -5,6 +5,7 @@
 #include <zrt/core/allocator.hpp>
 #include <zrt/device/declaration.hpp>
 #include <zrt/device/kernel_signature.hpp>
+#include <zrt/device/pace.hpp>
 #include <zrt/device/step_layout.hpp>
 
 #include <concepts>
@@ -56,13 +57,26 @@ concept MakesCommands = std::constructible_from<typename D::Commands, const Allo
                           { device.make_commands(step, commands) } noexcept -> std::same_as<Result<void>>;
                           { made.pieces() } noexcept -> std::same_as<std::size_t>;
                         };
-/// A device that takes commands, or one piece of them, and says when they have ended. It gives up after a time of its own
-/// choice, with an error; then it is not asked again. A step of more than whole_step_tokens() is handed over in pieces.
+/// A device whose driver ends what takes too long: it takes the pieces from `first` to before `end`, says with which launch
+/// one begins, and has a pace by which steps are cut, and a clock in nanoseconds for it.
 template <class D>
-concept RunsCommands = requires(D& device, const typename D::Commands& commands, std::uint64_t fence) {
+concept PacesCommands = requires(D& device, const typename D::Commands& commands, std::size_t first, std::size_t end) {
+  { device.submit(commands, first, end) } noexcept -> std::same_as<Result<std::uint64_t>>;
+  { commands.begin_of(first) } noexcept -> std::same_as<std::size_t>;
+  { device.pace() } noexcept -> std::same_as<Pace&>;
+  { device.now() } noexcept -> std::same_as<std::uint64_t>;
+};
+/// A device that takes all commands or one piece of them: a step of more than whole_step_tokens() in pieces.
+template <class D>
+concept CountsTokens = requires(D& device, const typename D::Commands& commands) {
   { device.submit(commands, kWholeStep) } noexcept -> std::same_as<Result<std::uint64_t>>;
-  { device.wait(fence) } noexcept -> std::same_as<Result<void>>;
   { device.whole_step_tokens() } noexcept -> std::same_as<std::uint32_t>;
+};
+/// A device that takes commands in one of these ways and says when they have ended. It gives up after a time of its own
+/// choice, with an error; then it is not asked again.
+template <class D>
+concept RunsCommands = (PacesCommands<D> || CountsTokens<D>) && requires(D& device, std::uint64_t fence) {
+  { device.wait(fence) } noexcept -> std::same_as<Result<void>>;
 };
 /// A device that says how many ticks its clock has in a millisecond: commands of a step with `times_launches` write the
 /// clock at the step's begin and behind each launch.
@@ -89,7 +103,8 @@ template <class D> struct CheckRecordedDevice {
       MakesCommands<D>,
       "zrt: a recorded device needs Commands (pieces), command_bytes(record) and make_commands(step, commands)");
   static_assert(RunsCommands<D>,
-                "zrt: a recorded device needs submit(commands, piece), wait(fence) and whole_step_tokens()");
+                "zrt: a recorded device needs wait(fence), and submit(commands, piece) with whole_step_tokens(), or "
+                "submit(commands, first, end) with pace(), now() and begin_of(piece) of its commands");
   static_assert(HasClock<D>, "zrt: a recorded device needs clock_rate(), the ticks of its clock in a millisecond");
   static constexpr bool kOk = true;
 };

@@ -18,8 +18,9 @@ template <VulkanLoader Loader> struct DeviceOptions {
   std::uint64_t step_timeout =
       std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step, or a piece of one, may take
   SelfTest self_test = SelfTest::on_gpu;   ///< kernels are tried, each on a small case, before the engine opens
-  /// A step of more tokens is handed over in pieces, between which a stop ends it.
-  std::uint32_t whole_step_tokens = 64;
+  /// Nanoseconds that a submission is to take at most, as drivers end what takes too long. A step of more is handed over
+  /// in pieces, between which a stop ends it.
+  std::uint64_t piece_time = 100'000'000;
 };
 
 /// A Vulkan device with its queue, opened by ready().
@@ -33,7 +34,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
   BackendDevice() noexcept : BackendDevice(system_allocator()) {}
   explicit BackendDevice(const Allocator& allocator, const ThreadHook& = {},
                          const DeviceOptions<Loader>& options = {}) noexcept
-      : allocator_(allocator), options_(options) {}
+      : allocator_(allocator), options_(options), pace_(options.piece_time) {}
 
   /// Opens the device, probes its numerics, lists the kernels, and tries them where DeviceOptions::self_test says so.
   ///
@@ -85,14 +86,16 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
     return to.write(*opened_->device, opened_->kernels, opened_->numerics, step);
   }
   /// Errors: those of Device::submit.
-  [[nodiscard]] Result<std::uint64_t> submit(const StepCommands& commands, std::size_t piece) noexcept {
-    return opened_->device->submit(commands.of(piece));
+  [[nodiscard]] Result<std::uint64_t> submit(const StepCommands& commands, std::size_t first,
+                                             std::size_t end) noexcept {
+    return opened_->device->submit(commands.of(first, end));
   }
   /// Errors: those of Device::wait.
   [[nodiscard]] Result<void> wait(std::uint64_t fence) noexcept {
     return opened_->device->wait(fence, options_.step_timeout);
   }
-  [[nodiscard]] std::uint32_t whole_step_tokens() const noexcept { return options_.whole_step_tokens; }
+  [[nodiscard]] device::Pace& pace() noexcept { return pace_; }
+  [[nodiscard]] static std::uint64_t now() noexcept { return monotonic_clock()(); }
   /// Errors: Errc::unsupported_device for a queue without a clock.
   [[nodiscard]] Result<std::uint32_t> clock_rate() noexcept {
     const DeviceFacts& facts = opened_->device->facts();
@@ -147,6 +150,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
 
   Allocator allocator_;
   DeviceOptions<Loader> options_;
+  device::Pace pace_;
   Owned<Opened> opened_{};
 };
 

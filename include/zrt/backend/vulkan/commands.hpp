@@ -84,7 +84,8 @@ class Commands {
   /// Ends the recording, hands it over and waits. Errors: those of end(), Device::submit and Device::wait.
   [[nodiscard]] Result<void> run(Device& device, std::uint64_t timeout) noexcept {
     if (auto r = end(); !r) return r;
-    const auto value = device.submit(Span<const VkCommandBuffer>(&handle_, 1));
+    const VkCommandBufferSubmitInfo all = submission();
+    const auto value = device.submit(Span<const VkCommandBufferSubmitInfo>(&all, 1));
     if (!value) return pass(value);
     return device.wait(*value, timeout);
   }
@@ -95,7 +96,10 @@ class Commands {
     return {};
   }
 
-  [[nodiscard]] VkCommandBuffer handle() const noexcept { return handle_; }
+  /// The buffer as a part of a submission.
+  [[nodiscard]] VkCommandBufferSubmitInfo submission() const noexcept {
+    return {VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, nullptr, handle_, 0};
+  }
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
 
  private:

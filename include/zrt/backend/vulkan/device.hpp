@@ -78,19 +78,14 @@ class Device {
   /// Hands recorded commands to the queue; returns the value of the timeline that says that they have ended.
   ///
   /// Errors: the device's death; Errc::device_lost, out_of_memory.
-  [[nodiscard]] Result<std::uint64_t> submit(Span<const VkCommandBuffer> buffers) noexcept {
+  [[nodiscard]] Result<std::uint64_t> submit(Span<const VkCommandBufferSubmitInfo> buffers) noexcept {
     if (!alive_) return pass(alive_);
-    std::array<VkCommandBufferSubmitInfo, kMostBuffers> each{};
-    if (buffers.size() > each.size())
-      return fail(Errc::capacity_exceeded, buffers.size(), " command buffers in one submission, at most ", each.size());
-    for (std::size_t i = 0; i < buffers.size(); ++i)
-      each[i] = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, nullptr, buffers[i], 0};
     const VkSemaphoreSubmitInfo ended{VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO, nullptr, timeline_, submitted_ + 1,
                                       VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,    0};
     VkSubmitInfo2 info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
     info.commandBufferInfoCount = static_cast<std::uint32_t>(buffers.size());
-    info.pCommandBufferInfos = each.data();
+    info.pCommandBufferInfos = buffers.data();
     info.signalSemaphoreInfoCount = 1;
     info.pSignalSemaphoreInfos = &ended;
     if (const VkResult r = call_.QueueSubmit2(queue_, 1, &info, nullptr); r != VK_SUCCESS)
@@ -115,7 +110,6 @@ class Device {
   }
 
  private:
-  static constexpr std::size_t kMostBuffers = 16;
   /// A discrete device answers sooner than a thread wakes up; the processor computes for a software device meanwhile.
   static constexpr std::uint64_t kSpin = 200'000;
 
