@@ -44,6 +44,7 @@ struct Command {
   std::uint64_t grid = 0;
   std::uint32_t kernel = 0;
   std::uint32_t barrier = 0;
+  std::uint32_t first = 0;
 };
 
 /// Where a step's commands lie, where its pieces end, and where it tells how far it is.
@@ -64,8 +65,11 @@ struct DeviceOptions {
   std::uint64_t group_time = 0;                          ///< nanoseconds of a workgroup, on the toy's own clock
   std::uint64_t watchdog = ~std::uint64_t{0};            ///< nanoseconds after which the driver ends a submission
   std::uint64_t largest_allocation = ~std::uint64_t{0};  ///< for several weights
-  std::size_t hangs_before = ~std::size_t{0};            ///< the launch that never ends, counted over the device's life
-  std::uint64_t refuses = ~std::uint64_t{0};             ///< the submission that is refused, likewise
+  std::uint32_t most_groups = ~std::uint32_t{0};         ///< of a launch, on its first axis
+  std::uint32_t clock_bits = 64;
+  std::uint64_t clock_begin = 0;
+  std::size_t hangs_before = ~std::size_t{0};  ///< the launch that never ends, counted over the device's life
+  std::uint64_t refuses = ~std::uint64_t{0};   ///< the submission that is refused, likewise
 };
 
 class Device : public zrt::device::ServedDevice<Device, Memory> {
@@ -122,7 +126,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
       const zrt::device::RecordedLaunch& launch = step.record.launches[i];
       list[i] = {step.memory.address() + step.layout.arguments + launch.arguments,
                  step.memory.address() + step.layout.grids + launch.grid * zrt::device::kGridBytes, launch.kernel,
-                 launch.barrier ? 1u : 0u};
+                 launch.barrier ? 1u : 0u, launch.first};
       if (launch.barrier && i != 0)
         if (auto r = to.ends.push_back(i); !r) return r;
     }
@@ -153,6 +157,8 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
   }
   [[nodiscard]] zrt::device::Pace& pace() noexcept { return pace_; }
   [[nodiscard]] std::uint64_t now() const noexcept { return time_; }
+  [[nodiscard]] std::uint32_t most_groups() const noexcept { return options_.most_groups; }
+  [[nodiscard]] std::uint32_t clock_bits() const noexcept { return options_.clock_bits; }
   [[nodiscard]] Result<std::uint32_t> clock_rate() noexcept { return 1000u; }
   [[nodiscard]] const zrt::Allocator& allocator() const noexcept { return allocator_; }
 
@@ -170,10 +176,13 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
     std::size_t begin, end;
   };
 
+  [[nodiscard]] std::uint64_t tick() noexcept {
+    return (options_.clock_begin + ++clock_) & ~std::uint64_t{0} >> (64 - options_.clock_bits);
+  }
   /// False where it hangs.
   [[nodiscard]] bool run(const Work& work) noexcept {
     const Commands& c = *work.commands;
-    if (work.begin == 0 && c.times != nullptr) c.times[0] = ++clock_;
+    if (work.begin == 0 && c.times != nullptr) c.times[0] = tick();
     for (std::size_t at = work.begin; at < work.end;) {
       std::size_t next = at + 1;
       while (next < work.end && c.list[next].barrier == 0) ++next;
@@ -181,7 +190,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
       // Launches that no barrier parts may run in any order: the last runs first.
       for (std::size_t i = next; i-- > at;)
         if (!run(c.list[i])) return false;
-      for (std::size_t i = at; i < next && c.times != nullptr; ++i) c.times[i + 1] = ++clock_;
+      for (std::size_t i = at; i < next && c.times != nullptr; ++i) c.times[i + 1] = tick();
       at = next;
     }
     *c.progress = zrt::device::position_before(work.end);
@@ -192,9 +201,10 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
     ++launches_;
     const Kernel& kernel = kKernels[command.kernel];
     const auto* const grid = reinterpret_cast<const std::uint32_t*>(byte_at(command.grid));
+    if (grid[0] > options_.most_groups) return false;
     Group group{byte_at(command.arguments), kernel.signature.buffers};
     for (group.y = 0; group.y < grid[1]; ++group.y)
-      for (group.x = 0; group.x < grid[0]; ++group.x) kernel.run(group);
+      for (group.x = command.first; group.x < command.first + grid[0]; ++group.x) kernel.run(group);
     time_ += options_.group_time * grid[0] * grid[1];
     return true;
   }

@@ -149,6 +149,14 @@ TEST(RecordedDevice, ALongStepIsHandedOverInPieces) {
   EXPECT_EQ(cut->device().launches(), whole->device().launches());
 }
 
+TEST(RecordedDevice, ALaunchOfTooManyWorkgroupsIsSeveral) {
+  const test::ModelFile file = test::tiny_model({});
+  auto whole = ToyEngine::open(file.bytes(), small()), cut = ToyEngine::open(file.bytes(), small(), {.most_groups = 3});
+  ASSERT_TRUE(whole && cut);
+  EXPECT_EQ(logits_of(*cut), logits_of(*whole));
+  EXPECT_GT(cut->device().launches(), whole->device().launches());
+}
+
 TEST(RecordedDevice, NoSubmissionOfASlowDeviceTakesLongAndThoseOfAFastOneAreFew) {
   const test::ModelFile file = test::tiny_model({});
   const auto submissions = [&](std::uint64_t group_time, std::uint64_t watchdog) {
@@ -284,11 +292,12 @@ struct Heard {
 };
 static_assert(exec::WatchesDevice<Heard>);
 
-TEST(RecordedDevice, LaunchesAreTimedInTheirOrder) {
-  Device device;
-  ASSERT_TRUE(device.ready());
+/// The times of three launches.
+std::vector<exec::DeviceCall> timed(const DeviceOptions& options) {
+  std::vector<exec::DeviceCall> calls;
+  Device device(system_allocator(), {}, options);
+  EXPECT_TRUE(device.ready());
   const auto arena = device.allocate(256);
-  ASSERT_TRUE(arena);
   Backend::Program program(device);
   Backend::Recorder recorder(program, device);
   recorder.time_launches();
@@ -302,16 +311,28 @@ TEST(RecordedDevice, LaunchesAreTimedInTheirOrder) {
     norm.buffer(arena->address()).buffer(std::uint64_t{0}).buffer(arena->address());
     EXPECT_TRUE(recorder.push(norm.value(16u).value(1e-5f).value(0.0f)));
   }
-  ASSERT_TRUE(recorder.finish());
-  std::vector<exec::DeviceCall> calls;
+  EXPECT_TRUE(recorder.finish());
   const auto ran = program.launch(device, ExecutionContext{}, {}, Heard{&calls});
-  ASSERT_TRUE(ran && *ran);
+  EXPECT_TRUE(ran && *ran);
+  return calls;
+}
+
+TEST(RecordedDevice, LaunchesAreTimedInTheirOrder) {
+  const auto calls = timed({});
   ASSERT_EQ(calls.size(), 3u);
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(calls[i].instruction, 5 + i);
     EXPECT_EQ(calls[i].begin, (i + 1) * 1000u) << "a tick is a microsecond";
     EXPECT_EQ(calls[i].end, (i + 2) * 1000u);
   }
+}
+
+TEST(RecordedDevice, AClockThatBeginsAnewWithinAStepGoesOn) {
+  // Its last tick but one, its last one, and then 0.
+  const auto calls = timed({.clock_bits = 36, .clock_begin = (std::uint64_t{1} << 36) - 3});
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[0].begin, ((std::uint64_t{1} << 36) - 2) * 1000);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(calls[i].end, calls[0].begin + (i + 1) * 1000);
 }
 
 // --- the cases of the self-test ---

@@ -11,8 +11,9 @@ class LaunchValues {
  public:
   LaunchValues(const StepRecord& record, const Extents& extents) noexcept : record_(&record), extents_(&extents) {}
 
-  /// Of the launch behind the one before. Links stand in the order of launches.
+  /// Of the launch behind the one before, or with the same block of arguments. Links stand in the order of launches.
   [[nodiscard]] Span<const std::uint32_t> of(const RecordedLaunch& launch) noexcept {
+    if (launch.first != 0) return Span<const std::uint32_t>(values_).first(launch.signature->value_bytes / 4);
     const std::size_t begin = launch.arguments + std::size_t{launch.signature->buffers} * 8;
     const std::size_t count = launch.signature->value_bytes / 4;
     for (std::size_t i = 0; i < count; ++i)

@@ -57,6 +57,17 @@ concept MakesCommands = std::constructible_from<typename D::Commands, const Allo
                           { device.make_commands(step, commands) } noexcept -> std::same_as<Result<void>>;
                           { made.pieces() } noexcept -> std::same_as<std::size_t>;
                         };
+/// A device that moves bytes with a step's own commands: it has what was copied in for the step, and hears before a step
+/// what the host will look at when it has ended; the host may put other bytes in place of those. With an index, bytes
+/// begin so many words further as the word at that address then says.
+template <class D>
+concept CarriesBytes =
+    requires(D& device, std::uint64_t address, std::uint64_t bytes, std::uint64_t index, Span<const std::byte> others) {
+      { device.expect_no_read() } noexcept;
+      { device.expect_read(address, bytes, index) } noexcept;
+      { device.written(address, bytes) } noexcept -> std::same_as<const std::byte*>;
+      { device.amend(address, others) } noexcept -> std::same_as<bool>;
+    };
 /// A device whose driver ends what takes too long: it takes the pieces from `first` to before `end`, says with which launch
 /// one begins, and has a pace by which steps are cut, and a clock in nanoseconds for it.
 template <class D>
@@ -78,8 +89,14 @@ template <class D>
 concept RunsCommands = (PacesCommands<D> || CountsTokens<D>) && requires(D& device, std::uint64_t fence) {
   { device.wait(fence) } noexcept -> std::same_as<Result<void>>;
 };
+/// A device that takes no launch of more workgroups than that on its first axis: a larger one comes as several, each with
+/// the number of its first workgroup.
+template <class D>
+concept LimitsGrids = requires(D& device) {
+  { device.most_groups() } noexcept -> std::same_as<std::uint32_t>;
+};
 /// A device that says how many ticks its clock has in a millisecond: commands of a step with `times_launches` write the
-/// clock at the step's begin and behind each launch.
+/// clock at the step's begin and behind each launch. With clock_bits() it may say that it counts with fewer than 64.
 template <class D>
 concept HasClock = requires(D& device) {
   { device.clock_rate() } noexcept -> std::same_as<Result<std::uint32_t>>;

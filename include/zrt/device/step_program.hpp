@@ -64,6 +64,7 @@ template <class Device> class StepProgram {
   [[nodiscard]] Result<void> submit(Device& device, const ExecutionContext& step) noexcept {
     if (record_.launches.empty()) return {};
     patch(step);
+    samples_.expect(device, step);
     *progress() = kNotBegun;
     if constexpr (PacesCommands<Device>) {
       reckon(step);
@@ -227,6 +228,8 @@ template <class Device> class StepProgram {
     const auto rate = device.clock_rate();
     if (!rate) return pass(rate);
     clock_rate_ = *rate;
+    if constexpr (requires { device.clock_bits(); })
+      if (const std::uint32_t bits = device.clock_bits(); bits < 64) clock_mask_ = (std::uint64_t{1} << bits) - 1;
     if (auto r = calls_.resize(record_.launches.size()); !r) return r;
     for (std::size_t i = 0; i < calls_.size(); ++i) calls_[i].instruction = record_.launches[i].instruction;
     return {};
@@ -235,8 +238,10 @@ template <class Device> class StepProgram {
   /// shown from the end of the one before it, so that together they are the step.
   [[nodiscard]] Span<const exec::DeviceCall> times() noexcept {
     const std::byte* const ticks = words_.span().data() + answers_.times;
+    // A clock of fewer bits begins anew when they are full, which it does once in a step at most.
+    const auto first = read_little<std::uint64_t>(ticks);
     const auto at = [&](std::size_t i) {
-      const auto tick = read_little<std::uint64_t>(ticks + i * 8);
+      const std::uint64_t tick = first + ((read_little<std::uint64_t>(ticks + i * 8) - first) & clock_mask_);
       constexpr std::uint64_t nanoseconds = 1'000'000;  // of a millisecond
       return tick / clock_rate_ * nanoseconds + tick % clock_rate_ * nanoseconds / clock_rate_;
     };
@@ -286,6 +291,7 @@ template <class Device> class StepProgram {
   HostSamples samples_;
   Vector<exec::DeviceCall> calls_;  ///< where launches are timed
   std::uint64_t clock_rate_ = 1;
+  std::uint64_t clock_mask_ = ~std::uint64_t{0};
   std::uint64_t recorded_ = 0;
   Submission under_way_{};
   std::size_t pieces_ = 0;      ///< of the step under way
@@ -301,11 +307,18 @@ template <class Device> class StepProgram {
 template <class Program, class Device> class DeviceRecorder : public Recorder {
  public:
   DeviceRecorder(Program& program, Device& device) noexcept
-      : Recorder(program.record(), device.signatures()), program_(&program), device_(&device) {}
+      : Recorder(program.record(), device.signatures(), most_groups(device)), program_(&program), device_(&device) {}
 
   [[nodiscard]] Result<void> finish() noexcept { return program_->seal(*device_); }
 
  private:
+  [[nodiscard]] static std::uint32_t most_groups([[maybe_unused]] Device& device) noexcept {
+    if constexpr (LimitsGrids<Device>)
+      return device.most_groups();
+    else
+      return ~std::uint32_t{0};
+  }
+
   Program* program_;
   Device* device_;
 };

@@ -51,9 +51,11 @@ class Commands {
   void bind(const Pipeline& pipeline) noexcept {
     functions().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
   }
-  /// The argument block of the kernels that follow.
-  void arguments(std::uint64_t address) noexcept {
-    functions().CmdPushConstants(handle_, device_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof address, &address);
+  /// The argument block of the kernels that follow, and the number of their first workgroup on the first axis.
+  void arguments(std::uint64_t address, std::uint32_t first = 0) noexcept {
+    const LaunchConstants constants{address, first, 0};
+    functions().CmdPushConstants(handle_, device_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof constants,
+                                 &constants);
   }
   void dispatch(std::uint32_t x, std::uint32_t y, std::uint32_t z) noexcept {
     functions().CmdDispatch(handle_, x, y, z);

@@ -100,7 +100,7 @@ class StepCommands {
       const auto kernel = kernels.pipeline(device, launch.kernel, numerics);
       if (!kernel) return pass(kernel);
       to.bind(**kernel);
-      to.arguments(step.memory.address() + step.layout.arguments + launch.arguments);
+      to.arguments(step.memory.address() + step.layout.arguments + launch.arguments, launch.first);
       to.dispatch(step.memory, step.layout.grids + launch.grid * device::kGridBytes);
       if (times != 0) to.tell(times_, static_cast<std::uint32_t>(i + 1));
     }
