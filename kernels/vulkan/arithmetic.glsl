@@ -6,7 +6,8 @@
 #include "memory.glsl"
 
 /// What the numerics probe of a device chose. How to fuse: 0 by the device's fma, 1 reserved for VK_KHR_shader_fma, 2 in
-/// f64; how to divide and take roots: 0 by the device, 1 in f64.
+/// f64; how to divide and take roots: 0 by the device, 1 in f64. Only functions named _in_f64 have a number of 64 bits: a
+/// device without them gets modules where they are empty.
 layout(constant_id = 0) const uint kFusedBy = 0;
 layout(constant_id = 1) const uint kDividedBy = 0;
 
@@ -30,16 +31,16 @@ real4 zrt_fma(vec4 a, vec4 b, vec4 c) {
   return vec4(zrt_fma(a.x, b.x, c.x), zrt_fma(a.y, b.y, c.y), zrt_fma(a.z, b.z, c.z), zrt_fma(a.w, b.w, c.w));
 }
 
-real zrt_div(float a, float b) {
-  if (kDividedBy == 0) return a / b;
+real divided_in_f64(float a, float b) {
   precise double quotient = double(a) / double(b);
   return float(quotient);
 }
-real zrt_sqrt(float x) {
-  if (kDividedBy == 0) return sqrt(x);
+real root_in_f64(float x) {
   precise double root = sqrt(double(x));
   return float(root);
 }
+real zrt_div(float a, float b) { return kDividedBy == 0 ? a / b : divided_in_f64(a, b); }
+real zrt_sqrt(float x) { return kDividedBy == 0 ? sqrt(x) : root_in_f64(x); }
 
 bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 real infinity() { return uintBitsToFloat(0x7f800000u); }

@@ -48,6 +48,32 @@ struct Reduced {
   float rest, quarter;
 };
 
+/// float(double(rest) * 3.4061215800865545e-19), the constant being pi / 2^63, in integers: a device need have no f64.
+/// |rest| is at most 2^61.
+real quarter_turns_of(int64_t rest) {
+  if (rest == 0l) return 0.0;
+  const uint64_t whole = uint64_t(rest < 0l ? -rest : rest);
+  const uint top = uint(whole >> 32);
+  const int zeros = top != 0u ? 31 - findMSB(top) : 63 - findMSB(uint(whole));
+  const uint64_t shifted = whole << zeros, below = shifted & 0x7fful;
+  // 53 bits, to the nearest and then to even, as all roundings here.
+  uint64_t number = shifted >> 11;
+  number += below > 0x400ul || (below == 0x400ul && (number & 1ul) != 0ul) ? 1ul : 0ul;
+  const uint64_t a1 = number >> 32, a0 = number & 0xfffffffful, b1 = 0x1921fbul, b0 = 0x54442d18ul;
+  const uint64_t low = a0 * b0, mid = a0 * b1 + (low >> 32), other = a1 * b0 + (mid & 0xfffffffful);
+  const uint64_t lower = other << 32 | low & 0xfffffffful, upper = a1 * b1 + (mid >> 32) + (other >> 32);
+  const int cut = findMSB(uint(upper >> 32)) + 32 + 12;
+  uint64_t product = upper << (64 - cut) | lower >> cut;
+  const uint64_t lost = lower & ((1ul << cut) - 1ul), half_of = 1ul << (cut - 1);
+  product += lost > half_of || (lost == half_of && (product & 1ul) != 0ul) ? 1ul : 0ul;
+  const uint64_t last = product & 0x1ffffffful;
+  uint mantissa = uint(product >> 29);
+  mantissa += last > 0x10000000ul || (last == 0x10000000ul && (mantissa & 1u) != 0u) ? 1u : 0u;
+  const int exponent = 29 + cut - 114 + 11 - zeros;
+  const uint magnitude = uint(exponent + 150 << 23) + (mantissa - 0x800000u);
+  return uintBitsToFloat(magnitude | (rest < 0l ? 0x80000000u : 0u));
+}
+
 /// An angle from 2^20 to 2^57 by the bits of 2/pi in integers, as the library has it.
 Reduced reduce_large(float x) {
   const uint bits = floatBitsToUint(x);
@@ -57,8 +83,7 @@ Reduced reduce_large(float x) {
   const uint64_t turns = mantissa * high + (mantissa * two_over_pi(skip + 64) >> 32);
   const uint64_t quarter = (turns + (1ul << 61)) >> 62;
   const int64_t rest = int64_t(turns - (quarter << 62));
-  precise double angle = double(rest) * 3.4061215800865545e-19lf;
-  return Reduced(float(angle), float(uint(quarter & 3ul)));
+  return Reduced(quarter_turns_of(rest), float(uint(quarter & 3ul)));
 }
 
 SinCos sincos_of(float x) {

@@ -24,9 +24,13 @@
 #define ZRT_LANES(lanes) layout(local_size_x = lanes, local_size_y = 1, local_size_z = 1) in
 #define ZRT_ARGUMENTS layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Arguments
 
-layout(push_constant, scalar) uniform Launch { uint64_t address_of_arguments; };
+/// A device that takes fewer workgroups on an axis gets a large grid as several launches.
+layout(push_constant, scalar) uniform Launch {
+  uint64_t address_of_arguments;
+  uint first_group;
+};
 
-uint group_x() { return gl_WorkGroupID.x; }
+uint group_x() { return first_group + gl_WorkGroupID.x; }
 uint group_y() { return gl_WorkGroupID.y; }
 /// The lane's number in its workgroup.
 uint lane_id() { return gl_LocalInvocationIndex; }

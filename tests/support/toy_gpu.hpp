@@ -44,12 +44,14 @@ struct Command {
   std::uint64_t grid = 0;
   std::uint32_t kernel = 0;
   std::uint32_t barrier = 0;
+  std::uint32_t first = 0;
 };
 
 /// Where a step's commands lie, where its pieces end, and where it tells how far it is.
 struct Commands {
   explicit Commands(const zrt::Allocator& allocator) noexcept : ends(allocator) {}
   [[nodiscard]] std::size_t pieces() const noexcept { return ends.size(); }
+  [[nodiscard]] std::size_t begin_of(std::size_t piece) const noexcept { return piece == 0 ? 0 : ends[piece - 1]; }
 
   const Command* list = nullptr;
   zrt::Vector<std::size_t> ends;
@@ -59,10 +61,15 @@ struct Commands {
 
 struct DeviceOptions {
   bool host_sees_arenas = true;
-  std::uint32_t whole_step_tokens = 64;
+  std::uint64_t piece_time = 100'000'000;                ///< nanoseconds that a submission is to take at most
+  std::uint64_t group_time = 0;                          ///< nanoseconds of a workgroup, on the toy's own clock
+  std::uint64_t watchdog = ~std::uint64_t{0};            ///< nanoseconds after which the driver ends a submission
   std::uint64_t largest_allocation = ~std::uint64_t{0};  ///< for several weights
-  std::size_t hangs_before = ~std::size_t{0};            ///< the launch that never ends, counted over the device's life
-  std::uint64_t refuses = ~std::uint64_t{0};             ///< the submission that is refused, likewise
+  std::uint32_t most_groups = ~std::uint32_t{0};         ///< of a launch, on its first axis
+  std::uint32_t clock_bits = 64;
+  std::uint64_t clock_begin = 0;
+  std::size_t hangs_before = ~std::size_t{0};  ///< the launch that never ends, counted over the device's life
+  std::uint64_t refuses = ~std::uint64_t{0};   ///< the submission that is refused, likewise
 };
 
 class Device : public zrt::device::ServedDevice<Device, Memory> {
@@ -75,6 +82,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
   Device(const zrt::Allocator& allocator, const zrt::ThreadHook&, const DeviceOptions& options) noexcept
       : allocator_(allocator),
         options_(options),
+        pace_(options.piece_time),
         weights_(allocator, options.largest_allocation),
         pending_(allocator),
         signatures_(allocator) {}
@@ -118,7 +126,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
       const zrt::device::RecordedLaunch& launch = step.record.launches[i];
       list[i] = {step.memory.address() + step.layout.arguments + launch.arguments,
                  step.memory.address() + step.layout.grids + launch.grid * zrt::device::kGridBytes, launch.kernel,
-                 launch.barrier ? 1u : 0u};
+                 launch.barrier ? 1u : 0u, launch.first};
       if (launch.barrier && i != 0)
         if (auto r = to.ends.push_back(i); !r) return r;
     }
@@ -129,12 +137,10 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
   }
 
   // --- the queue: what is handed over runs when somebody waits for it ---
-  [[nodiscard]] Result<std::uint64_t> submit(const Commands& commands, std::size_t piece) noexcept {
+  [[nodiscard]] Result<std::uint64_t> submit(const Commands& commands, std::size_t first, std::size_t end) noexcept {
     if (handed_over_ == options_.refuses) return zrt::fail(Errc::out_of_memory, "the toy takes no more");
-    const bool whole = piece == zrt::device::kWholeStep;
-    const std::size_t begin = whole || piece == 0 ? 0 : commands.ends[piece - 1];
-    const std::size_t end = commands.ends[whole ? commands.ends.size() - 1 : piece];
-    if (auto r = pending_.push_back({&commands, begin, end}); !r) return zrt::pass(r);
+    if (auto r = pending_.push_back({&commands, commands.begin_of(first), commands.ends[end - 1]}); !r)
+      return zrt::pass(r);
     return ++handed_over_;
   }
   [[nodiscard]] Result<void> wait(std::uint64_t fence) noexcept {
@@ -142,17 +148,25 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
       const Work work = pending_[0];
       for (std::size_t i = 1; i < pending_.size(); ++i) pending_[i - 1] = pending_[i];
       (void)pending_.resize(pending_.size() - 1);
+      const std::uint64_t began = time_;
       if (!run(work)) return zrt::fail(Errc::limit_exceeded, "the toy hangs");
+      longest_ = std::max(longest_, time_ - began);
+      if (time_ - began > options_.watchdog) return zrt::fail(Errc::device_lost, "the toy's driver has had enough");
     }
     return {};
   }
-  [[nodiscard]] std::uint32_t whole_step_tokens() const noexcept { return options_.whole_step_tokens; }
+  [[nodiscard]] zrt::device::Pace& pace() noexcept { return pace_; }
+  [[nodiscard]] std::uint64_t now() const noexcept { return time_; }
+  [[nodiscard]] std::uint32_t most_groups() const noexcept { return options_.most_groups; }
+  [[nodiscard]] std::uint32_t clock_bits() const noexcept { return options_.clock_bits; }
   [[nodiscard]] Result<std::uint32_t> clock_rate() noexcept { return 1000u; }
   [[nodiscard]] const zrt::Allocator& allocator() const noexcept { return allocator_; }
 
   /// Launches that have run, and pieces that were handed over.
   [[nodiscard]] std::size_t launches() const noexcept { return launches_; }
   [[nodiscard]] std::uint64_t submissions() const noexcept { return handed_over_; }
+  /// Nanoseconds of the submission that took longest.
+  [[nodiscard]] std::uint64_t longest() const noexcept { return longest_; }
   /// Bytes that were copied to the host.
   [[nodiscard]] std::uint64_t copied_out() const noexcept { return copied_out_; }
 
@@ -162,10 +176,13 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
     std::size_t begin, end;
   };
 
+  [[nodiscard]] std::uint64_t tick() noexcept {
+    return (options_.clock_begin + ++clock_) & ~std::uint64_t{0} >> (64 - options_.clock_bits);
+  }
   /// False where it hangs.
   [[nodiscard]] bool run(const Work& work) noexcept {
     const Commands& c = *work.commands;
-    if (work.begin == 0 && c.times != nullptr) c.times[0] = ++clock_;
+    if (work.begin == 0 && c.times != nullptr) c.times[0] = tick();
     for (std::size_t at = work.begin; at < work.end;) {
       std::size_t next = at + 1;
       while (next < work.end && c.list[next].barrier == 0) ++next;
@@ -173,7 +190,7 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
       // Launches that no barrier parts may run in any order: the last runs first.
       for (std::size_t i = next; i-- > at;)
         if (!run(c.list[i])) return false;
-      for (std::size_t i = at; i < next && c.times != nullptr; ++i) c.times[i + 1] = ++clock_;
+      for (std::size_t i = at; i < next && c.times != nullptr; ++i) c.times[i + 1] = tick();
       at = next;
     }
     *c.progress = zrt::device::position_before(work.end);
@@ -184,14 +201,19 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
     ++launches_;
     const Kernel& kernel = kKernels[command.kernel];
     const auto* const grid = reinterpret_cast<const std::uint32_t*>(byte_at(command.grid));
+    if (grid[0] > options_.most_groups) return false;
     Group group{byte_at(command.arguments), kernel.signature.buffers};
     for (group.y = 0; group.y < grid[1]; ++group.y)
-      for (group.x = 0; group.x < grid[0]; ++group.x) kernel.run(group);
+      for (group.x = command.first; group.x < command.first + grid[0]; ++group.x) kernel.run(group);
+    time_ += options_.group_time * grid[0] * grid[1];
     return true;
   }
 
   zrt::Allocator allocator_;
   DeviceOptions options_;
+  std::uint64_t time_ = 0;
+  std::uint64_t longest_ = 0;
+  zrt::device::Pace pace_;
   zrt::device::WeightStore<Memory> weights_;
   zrt::Vector<Work> pending_;
   zrt::Vector<zrt::device::KernelSignature> signatures_;

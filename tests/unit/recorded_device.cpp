@@ -142,12 +142,40 @@ TEST(RecordedDevice, AClassOfWeightsLiesInSeveralAllocationsWhereOneIsTooSmall) 
 
 TEST(RecordedDevice, ALongStepIsHandedOverInPieces) {
   const test::ModelFile file = test::tiny_model({});
-  auto whole = ToyEngine::open(file.bytes(), small()),
-       cut = ToyEngine::open(file.bytes(), small(), {.whole_step_tokens = 1});
+  auto whole = ToyEngine::open(file.bytes(), small()), cut = ToyEngine::open(file.bytes(), small(), {.piece_time = 0});
   ASSERT_TRUE(whole && cut);
   EXPECT_EQ(logits_of(*whole), logits_of(*cut));
   EXPECT_GT(cut->device().submissions(), whole->device().submissions());
   EXPECT_EQ(cut->device().launches(), whole->device().launches());
+}
+
+TEST(RecordedDevice, ALaunchOfTooManyWorkgroupsIsSeveral) {
+  const test::ModelFile file = test::tiny_model({});
+  auto whole = ToyEngine::open(file.bytes(), small()), cut = ToyEngine::open(file.bytes(), small(), {.most_groups = 3});
+  ASSERT_TRUE(whole && cut);
+  EXPECT_EQ(logits_of(*cut), logits_of(*whole));
+  EXPECT_GT(cut->device().launches(), whole->device().launches());
+}
+
+TEST(RecordedDevice, NoSubmissionOfASlowDeviceTakesLongAndThoseOfAFastOneAreFew) {
+  const test::ModelFile file = test::tiny_model({});
+  const auto submissions = [&](std::uint64_t group_time, std::uint64_t watchdog) {
+    auto engine = ToyEngine::open(file.bytes(), small(),
+                                  {.piece_time = 100'000'000, .group_time = group_time, .watchdog = watchdog});
+    EXPECT_TRUE(engine) << engine.error().text();
+    std::vector<float> logits = logits_of(*engine);
+    const std::uint64_t first = engine->device().submissions();
+    EXPECT_EQ(logits_of(*engine), logits);
+    EXPECT_LE(engine->device().longest(), watchdog);
+    return std::pair(std::move(logits), engine->device().submissions() - first);
+  };
+  constexpr std::uint64_t second = 1'000'000'000;
+  // Of a device that takes no time each step is one submission.
+  const auto idle = submissions(0, second), fast = submissions(1'000, second), slow = submissions(10'000'000, second);
+  EXPECT_EQ(fast.first, idle.first);
+  EXPECT_EQ(slow.first, idle.first);
+  EXPECT_EQ(fast.second, idle.second);
+  EXPECT_GT(slow.second, 2 * fast.second);
 }
 
 TEST(RecordedDevice, AStepThatDoesNotEndIsNamedWithItsLaunch) {
@@ -222,8 +250,7 @@ TEST(RecordedDevice, NothingRunsBeforeItIsWaitedFor) {
 }
 
 TEST(RecordedDevice, AStopEndsAStepBetweenTwoPieces) {
-  Bound b({.whole_step_tokens = 0});
-  b.step.tokens = 1;
+  Bound b({.piece_time = 0});
   auto& program = b.bound->program();
   ASSERT_GT(program.pieces(), 2u);
   struct Poll {
@@ -244,8 +271,7 @@ TEST(RecordedDevice, AStopEndsAStepBetweenTwoPieces) {
 }
 
 TEST(RecordedDevice, AStepWhoseNextPieceIsRefusedEndsWhenNothingRunsAnyMore) {
-  Bound b({.whole_step_tokens = 0, .refuses = 1});
-  b.step.tokens = 1;
+  Bound b({.piece_time = 0, .refuses = 1});
   auto& program = b.bound->program();
   ASSERT_GT(program.pieces(), 1u);
   const auto refused = program.launch(b.device, b.step, {});
@@ -266,11 +292,12 @@ struct Heard {
 };
 static_assert(exec::WatchesDevice<Heard>);
 
-TEST(RecordedDevice, LaunchesAreTimedInTheirOrder) {
-  Device device;
-  ASSERT_TRUE(device.ready());
+/// The times of three launches.
+std::vector<exec::DeviceCall> timed(const DeviceOptions& options) {
+  std::vector<exec::DeviceCall> calls;
+  Device device(system_allocator(), {}, options);
+  EXPECT_TRUE(device.ready());
   const auto arena = device.allocate(256);
-  ASSERT_TRUE(arena);
   Backend::Program program(device);
   Backend::Recorder recorder(program, device);
   recorder.time_launches();
@@ -284,16 +311,28 @@ TEST(RecordedDevice, LaunchesAreTimedInTheirOrder) {
     norm.buffer(arena->address()).buffer(std::uint64_t{0}).buffer(arena->address());
     EXPECT_TRUE(recorder.push(norm.value(16u).value(1e-5f).value(0.0f)));
   }
-  ASSERT_TRUE(recorder.finish());
-  std::vector<exec::DeviceCall> calls;
+  EXPECT_TRUE(recorder.finish());
   const auto ran = program.launch(device, ExecutionContext{}, {}, Heard{&calls});
-  ASSERT_TRUE(ran && *ran);
+  EXPECT_TRUE(ran && *ran);
+  return calls;
+}
+
+TEST(RecordedDevice, LaunchesAreTimedInTheirOrder) {
+  const auto calls = timed({});
   ASSERT_EQ(calls.size(), 3u);
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(calls[i].instruction, 5 + i);
     EXPECT_EQ(calls[i].begin, (i + 1) * 1000u) << "a tick is a microsecond";
     EXPECT_EQ(calls[i].end, (i + 2) * 1000u);
   }
+}
+
+TEST(RecordedDevice, AClockThatBeginsAnewWithinAStepGoesOn) {
+  // Its last tick but one, its last one, and then 0.
+  const auto calls = timed({.clock_bits = 36, .clock_begin = (std::uint64_t{1} << 36) - 3});
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[0].begin, ((std::uint64_t{1} << 36) - 2) * 1000);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(calls[i].end, calls[0].begin + (i + 1) * 1000);
 }
 
 // --- the cases of the self-test ---

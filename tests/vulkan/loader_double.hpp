@@ -28,7 +28,9 @@ struct DoubleState {
   std::string missing_function;
   std::string missing_feature;
   bool has_no_device = false;
-  bool never_ends = false;  ///< what is handed over is never done
+  bool leaves_rounding_open = false;  ///< the device has no float controls
+  std::uint32_t most_groups = 0;      ///< of a launch, on its first axis, where it is told
+  bool never_ends = false;            ///< what is handed over is never done
   std::uint32_t loader_version = 0;
   /// The device has memory of its own that the host does not see, and sees the host's, as a card behind a bus.
   bool has_own_memory = false;
@@ -92,6 +94,22 @@ inline VKAPI_ATTR void VKAPI_CALL features(VkPhysicalDevice device, VkPhysicalDe
   auto& chain = *reinterpret_cast<vulkan::DeviceFeatures*>(to);
   for (const vulkan::NamedFeature& feature : vulkan::kRequiredFeatures)
     if (feature.name == state.missing_feature) feature.of(chain) = VK_FALSE;
+  if (vulkan::kFloat64Feature.name == state.missing_feature) vulkan::kFloat64Feature.of(chain) = VK_FALSE;
+}
+inline VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* to) {
+  DoubleState& state = double_state();
+  reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(state.functions["vkGetPhysicalDeviceProperties2"])(device, to);
+  if (state.most_groups != 0) to->properties.limits.maxComputeWorkGroupCount[0] = state.most_groups;
+  for (auto* next = static_cast<VkBaseOutStructure*>(to->pNext); next != nullptr; next = next->pNext) {
+    if (!state.leaves_rounding_open || next->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES) continue;
+    auto& p = *reinterpret_cast<VkPhysicalDeviceVulkan12Properties*>(next);
+    for (VkBool32* const each :
+         {&p.shaderSignedZeroInfNanPreserveFloat16, &p.shaderSignedZeroInfNanPreserveFloat32,
+          &p.shaderSignedZeroInfNanPreserveFloat64, &p.shaderDenormPreserveFloat16, &p.shaderDenormPreserveFloat32,
+          &p.shaderDenormPreserveFloat64, &p.shaderRoundingModeRTEFloat16, &p.shaderRoundingModeRTEFloat32,
+          &p.shaderRoundingModeRTEFloat64})
+      *each = VK_FALSE;
+  }
 }
 /// Two types of memory where the driver has one.
 inline VKAPI_ATTR void VKAPI_CALL memory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2* to) {
@@ -238,6 +256,7 @@ inline const std::map<std::string, PFN_vkVoidFunction>& before() {
     to["vkDestroyInstance"] = erased(&destroy_instance);
     to["vkEnumeratePhysicalDevices"] = erased(&list_devices);
     to["vkGetPhysicalDeviceFeatures2"] = erased(&features);
+    to["vkGetPhysicalDeviceProperties2"] = erased(&properties);
     to["vkGetDeviceProcAddr"] = erased(&of_device);
     to["vkWaitSemaphores"] = erased(&wait);
     to["vkGetSemaphoreCounterValue"] = erased(&counter);

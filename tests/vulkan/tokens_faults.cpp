@@ -143,6 +143,34 @@ TEST_F(VulkanEngineFaults, AKernelWithAnothersResultFailsItsSelfTest) {
   EXPECT_NE(engine.error().text().find("matvec_q4_0"), std::string_view::npos) << engine.error().text();
 }
 
+TEST_F(VulkanEngineFaults, ARelaxedDevicesKernelsMayBeOffByItsBoundAndNoMore) {
+  auto device = open();
+  ASSERT_TRUE(device) << device.error().text();
+  const auto test = [&](const vulkan::DeviceNumerics& numerics, std::span<const vulkan::KernelFile> files) {
+    vulkan::PipelineSet kernels(system_allocator());
+    EXPECT_TRUE(kernels.list(files));
+    return vulkan::test_kernels(**device, kernels, numerics, system_allocator());
+  };
+  const auto all = engines::vulkan_kernels();
+  // A device's own multiply-add, which need not be fused.
+  const vulkan::DeviceNumerics own{.fma = vulkan::FmaMode::native};
+  const auto near = test(own, all);
+  EXPECT_TRUE(near) << near.error().text();
+  auto promised = own;
+  promised.promise = NumericsClass::canonical;
+  const auto probed = vulkan::probe(**device, spirv_of("numerics_probe"), own);
+  ASSERT_TRUE(probed);
+  EXPECT_EQ(test(promised, all).has_value(), of(*probed, vulkan::Probed::fused) == 0);
+  std::vector<vulkan::KernelFile> files(all.begin(), all.end());
+  const auto named = [&](std::string_view name) -> vulkan::KernelFile& {
+    return *std::ranges::find_if(files, [&](const vulkan::KernelFile& file) { return file.name == name; });
+  };
+  named("matvec_q4_0").spirv = named("matvec_mxfp4").spirv;
+  const auto far = test(own, files);
+  ASSERT_FALSE(far);
+  EXPECT_EQ(far.error().code(), Errc::spec_violation);
+}
+
 TEST_F(VulkanEngineFaults, EveryKernelPassesItsSelfTest) {
   auto options = on_double();
   options.self_test = vulkan::SelfTest::always;

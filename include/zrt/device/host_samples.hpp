@@ -30,6 +30,15 @@ class HostSamples {
     return {};
   }
 
+  /// Before a step: tells a device that carries bytes what run() will look at.
+  template <class Device> void expect(Device& device, const ExecutionContext& step) noexcept {
+    if constexpr (CarriesBytes<Device>) {
+      device.expect_no_read();
+      for (const SampleCall& call : calls_)
+        if (!call.is_seen()) expect(device, call, step);
+    }
+  }
+
   /// Errors: those of the device's copies.
   template <class Device> [[nodiscard]] Result<void> run(Device& device, const ExecutionContext& step) noexcept {
     for (const SampleCall& call : calls_) {
@@ -96,33 +105,71 @@ class HostSamples {
   }
 
   template <class Device>
+  static void expect(Device& device, const SampleCall& call, const ExecutionContext& step) noexcept {
+    const std::uint64_t rows = call.host.out[0].elements(step), cols = call.host.in[kLogits].cols(step);
+    device.expect_read(call.out.address, rows * sizeof(std::int32_t), 0);
+    const std::byte* const requests = device.written(call.in[kRequests].address, rows * sizeof(ops::SampleRequest));
+    if (requests == nullptr || call.in[kLogits].copy == kSeen) return;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const std::uint64_t logits = call.in[kLogits].address + row * cols * sizeof(float);
+      if (is_plainly_greedy(request_of(requests, row)))
+        device.expect_read(logits, sizeof(float), call.out.address + row * sizeof(std::int32_t));
+      else
+        device.expect_read(logits, cols * sizeof(float), 0);
+    }
+  }
+
+  [[nodiscard]] static ops::SampleRequest request_of(const std::byte* requests, std::uint64_t row) noexcept {
+    ops::SampleRequest request;
+    std::memcpy(&request, requests + row * sizeof request, sizeof request);
+    return request;
+  }
+  template <class Device>
   [[nodiscard]] static Result<void> fetch(Device& device, const Operand& from, const HostTensor& to,
                                           const ExecutionContext& step) noexcept {
-    if (from.copy == kSeen) return {};
+    if (from.copy == kSeen || !to.present()) return {};
     const std::uint64_t bytes = to.elements(step) * info(to.type.dtype).block_bytes;
+    return device.copy_out(from.address, {to.data, static_cast<std::size_t>(bytes)});
+  }
+  /// What the host itself has given.
+  template <class Device>
+  [[nodiscard]] static Result<void> fetch_input(Device& device, const Operand& from, const HostTensor& to,
+                                                const ExecutionContext& step) noexcept {
+    if (from.copy == kSeen || !to.present()) return {};
+    const std::uint64_t bytes = to.elements(step) * info(to.type.dtype).block_bytes;
+    if constexpr (CarriesBytes<Device>)
+      if (const std::byte* const known = device.written(from.address, bytes); known != nullptr) {
+        std::memcpy(to.data, known, static_cast<std::size_t>(bytes));
+        return {};
+      }
     return device.copy_out(from.address, {to.data, static_cast<std::size_t>(bytes)});
   }
   /// Whether the device has answered all rows.
   [[nodiscard]] static bool is_answered(const HostCall<ops::Sample>& host, const ExecutionContext& step) noexcept {
-    for (std::uint64_t row = 0; row < host.out[0].elements(step); ++row) {
-      ops::SampleRequest request;
-      std::memcpy(&request, host.in[kRequests].data + row * sizeof request, sizeof request);
-      if (!is_plainly_greedy(request)) return false;
-    }
+    for (std::uint64_t row = 0; row < host.out[0].elements(step); ++row)
+      if (!is_plainly_greedy(request_of(host.in[kRequests].data, row))) return false;
     return true;
   }
-  /// Copies of each row's logits the one whose token the device took. Of many rows all: a copy has a price of its own.
+  /// Copies of each row what is looked at: where the device took the token, its logit, and else the whole row. Of many
+  /// rows all, where a copy has a price of its own.
   template <class Device>
-  [[nodiscard]] static Result<void> fetch_taken(Device& device, const SampleCall& call,
-                                                const ExecutionContext& step) noexcept {
+  [[nodiscard]] static Result<void> fetch_logits(Device& device, const SampleCall& call,
+                                                 const ExecutionContext& step) noexcept {
     const HostTensor& logits = call.host.in[kLogits];
     const std::uint64_t rows = call.host.out[0].elements(step), cols = logits.cols(step);
-    if (rows > kFewRows || call.in[kLogits].copy == kSeen) return fetch(device, call.in[kLogits], logits, step);
+    if (call.in[kLogits].copy == kSeen) return {};
+    if (!CarriesBytes<Device> && (rows > kFewRows || !is_answered(call.host, step)))
+      return fetch(device, call.in[kLogits], logits, step);
     for (std::uint64_t row = 0; row < rows; ++row) {
-      const auto token = static_cast<std::uint32_t>(call.host.out[0].template as<std::int32_t>()[row]);
-      if (token >= cols) return fail(Errc::spec_violation, "the device took token ", token, " of ", cols);
-      const std::uint64_t at = (row * cols + token) * sizeof(float);
-      if (auto r = device.copy_out(call.in[kLogits].address + at, {logits.data + at, sizeof(float)}); !r) return r;
+      std::uint64_t at = row * cols, count = cols;
+      if (is_plainly_greedy(request_of(call.host.in[kRequests].data, row))) {
+        const auto token = static_cast<std::uint32_t>(call.host.out[0].template as<std::int32_t>()[row]);
+        if (token >= cols) return fail(Errc::spec_violation, "the device took token ", token, " of ", cols);
+        at += token;
+        count = 1;
+      }
+      const Span<std::byte> to{logits.data + at * sizeof(float), static_cast<std::size_t>(count * sizeof(float))};
+      if (auto r = device.copy_out(call.in[kLogits].address + at * sizeof(float), to); !r) return r;
     }
     return {};
   }
@@ -130,19 +177,21 @@ class HostSamples {
   /// answered all rows, of that only what tells whether it could.
   template <class Device>
   [[nodiscard]] Result<void> run_copied(Device& device, const SampleCall& call, const ExecutionContext& step) noexcept {
-    if (auto r = fetch(device, call.in[kRequests], call.host.in[kRequests], step); !r) return r;
+    if (auto r = fetch_input(device, call.in[kRequests], call.host.in[kRequests], step); !r) return r;
     if (auto r = fetch(device, call.out, call.host.out[0], step); !r) return r;
+    if (auto r = fetch_logits(device, call, step); !r) return r;
     const bool answered = is_answered(call.host, step);
-    if (answered)
-      if (auto r = fetch_taken(device, call, step); !r) return r;
     for (std::size_t i = 0; i < call.in.size() && !answered; ++i)
-      if (i != kRequests)
-        if (auto r = fetch(device, call.in[i], call.host.in[i], step); !r) return r;
+      if (i != kRequests && i != kLogits)
+        if (auto r = fetch_input(device, call.in[i], call.host.in[i], step); !r) return r;
     sample_on_host(call.host, step, scratch_.span());
     if (answered) return {};
     const HostTensor& out = call.host.out[0];
-    const std::uint64_t bytes = out.elements(step) * info(out.type.dtype).block_bytes;
-    return device.copy_in(call.out.address, {out.data, static_cast<std::size_t>(bytes)});
+    const Span<const std::byte> tokens{out.data,
+                                       static_cast<std::size_t>(out.elements(step) * info(out.type.dtype).block_bytes)};
+    if constexpr (CarriesBytes<Device>)
+      if (device.amend(call.out.address, tokens)) return {};
+    return device.copy_in(call.out.address, tokens);
   }
 
   Vector<SampleCall> calls_;

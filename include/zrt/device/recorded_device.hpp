@@ -5,6 +5,7 @@
 #include <zrt/core/allocator.hpp>
 #include <zrt/device/declaration.hpp>
 #include <zrt/device/kernel_signature.hpp>
+#include <zrt/device/pace.hpp>
 #include <zrt/device/step_layout.hpp>
 
 #include <concepts>
@@ -56,16 +57,46 @@ concept MakesCommands = std::constructible_from<typename D::Commands, const Allo
                           { device.make_commands(step, commands) } noexcept -> std::same_as<Result<void>>;
                           { made.pieces() } noexcept -> std::same_as<std::size_t>;
                         };
-/// A device that takes commands, or one piece of them, and says when they have ended. It gives up after a time of its own
-/// choice, with an error; then it is not asked again. A step of more than whole_step_tokens() is handed over in pieces.
+/// A device that moves bytes with a step's own commands: it has what was copied in for the step, and hears before a step
+/// what the host will look at when it has ended; the host may put other bytes in place of those. With an index, bytes
+/// begin so many words further as the word at that address then says.
 template <class D>
-concept RunsCommands = requires(D& device, const typename D::Commands& commands, std::uint64_t fence) {
+concept CarriesBytes =
+    requires(D& device, std::uint64_t address, std::uint64_t bytes, std::uint64_t index, Span<const std::byte> others) {
+      { device.expect_no_read() } noexcept;
+      { device.expect_read(address, bytes, index) } noexcept;
+      { device.written(address, bytes) } noexcept -> std::same_as<const std::byte*>;
+      { device.amend(address, others) } noexcept -> std::same_as<bool>;
+    };
+/// A device whose driver ends what takes too long: it takes the pieces from `first` to before `end`, says with which launch
+/// one begins, and has a pace by which steps are cut, and a clock in nanoseconds for it.
+template <class D>
+concept PacesCommands = requires(D& device, const typename D::Commands& commands, std::size_t first, std::size_t end) {
+  { device.submit(commands, first, end) } noexcept -> std::same_as<Result<std::uint64_t>>;
+  { commands.begin_of(first) } noexcept -> std::same_as<std::size_t>;
+  { device.pace() } noexcept -> std::same_as<Pace&>;
+  { device.now() } noexcept -> std::same_as<std::uint64_t>;
+};
+/// A device that takes all commands or one piece of them: a step of more than whole_step_tokens() in pieces.
+template <class D>
+concept CountsTokens = requires(D& device, const typename D::Commands& commands) {
   { device.submit(commands, kWholeStep) } noexcept -> std::same_as<Result<std::uint64_t>>;
-  { device.wait(fence) } noexcept -> std::same_as<Result<void>>;
   { device.whole_step_tokens() } noexcept -> std::same_as<std::uint32_t>;
 };
+/// A device that takes commands in one of these ways and says when they have ended. It gives up after a time of its own
+/// choice, with an error; then it is not asked again.
+template <class D>
+concept RunsCommands = (PacesCommands<D> || CountsTokens<D>) && requires(D& device, std::uint64_t fence) {
+  { device.wait(fence) } noexcept -> std::same_as<Result<void>>;
+};
+/// A device that takes no launch of more workgroups than that on its first axis: a larger one comes as several, each with
+/// the number of its first workgroup.
+template <class D>
+concept LimitsGrids = requires(D& device) {
+  { device.most_groups() } noexcept -> std::same_as<std::uint32_t>;
+};
 /// A device that says how many ticks its clock has in a millisecond: commands of a step with `times_launches` write the
-/// clock at the step's begin and behind each launch.
+/// clock at the step's begin and behind each launch. With clock_bits() it may say that it counts with fewer than 64.
 template <class D>
 concept HasClock = requires(D& device) {
   { device.clock_rate() } noexcept -> std::same_as<Result<std::uint32_t>>;
@@ -89,7 +120,8 @@ template <class D> struct CheckRecordedDevice {
       MakesCommands<D>,
       "zrt: a recorded device needs Commands (pieces), command_bytes(record) and make_commands(step, commands)");
   static_assert(RunsCommands<D>,
-                "zrt: a recorded device needs submit(commands, piece), wait(fence) and whole_step_tokens()");
+                "zrt: a recorded device needs wait(fence), and submit(commands, piece) with whole_step_tokens(), or "
+                "submit(commands, first, end) with pace(), now() and begin_of(piece) of its commands");
   static_assert(HasClock<D>, "zrt: a recorded device needs clock_rate(), the ticks of its clock in a millisecond");
   static constexpr bool kOk = true;
 };

@@ -15,7 +15,10 @@ namespace zrt::inline ZRT_ABI::device {
 /// beside it; the first one waits only if the instruction's memory demands it.
 class Recorder {
  public:
-  Recorder(StepRecord& record, Span<const KernelSignature> kernels) noexcept : record_(&record), kernels_(kernels) {}
+  /// A launch of more workgroups than `most_groups` on its first axis is recorded as several beside each other.
+  Recorder(StepRecord& record, Span<const KernelSignature> kernels,
+           std::uint32_t most_groups = ~std::uint32_t{0}) noexcept
+      : record_(&record), kernels_(kernels), most_groups_(most_groups == 0 ? 1 : most_groups) {}
 
   [[nodiscard]] Result<void> reserve(const exec::StepBounds& bounds) noexcept {
     record_->bounds = bounds;
@@ -52,9 +55,8 @@ class Recorder {
                           .barrier = first_ ? barrier_ : !call.is_beside()};
     if (launch.barrier) unordered_from_ = site_.instruction;
     first_ = false;
-    const auto grid = add_grid(call);
-    if (!grid) return pass(grid);
-    launch.grid = *grid;
+    for (const StepCount& count : call.grid())
+      if (!count.fits(record_->bounds.extents)) return too_large(call);
     const auto arguments = append(record_->arguments, call.arguments());
     if (!arguments) return pass(arguments);
     launch.arguments = *arguments;
@@ -65,7 +67,7 @@ class Recorder {
         if (auto r = add_fault(link); !r) return r;
       if (auto r = record_->links.push_back(link); !r) return r;
     }
-    return record_->launches.push_back(launch);
+    return push_parts(launch, call.grid());
   }
 
   /// Keeps a table that an adapter computed for as long as the program lives; equal ones are kept once. Returns its
@@ -93,12 +95,23 @@ class Recorder {
     return fail(Errc::size_overflow, "a count of kernel ", call.name(), " does not fit 32 bits");
   }
 
-  [[nodiscard]] Result<std::uint32_t> add_grid(const KernelCall& call) noexcept {
-    for (const StepCount& count : call.grid())
-      if (!count.fits(record_->bounds.extents)) return too_large(call);
+  [[nodiscard]] Result<void> push_parts(RecordedLaunch launch, const std::array<StepCount, 2>& grid) noexcept {
+    const std::uint32_t groups = grid[0].in(record_->bounds.extents);
+    for (std::uint64_t first = 0; first == 0 || first < groups; first += most_groups_) {
+      launch.first = static_cast<std::uint32_t>(first);
+      const auto added =
+          add_grid(groups <= most_groups_ ? grid : std::array{grid[0].part(launch.first, most_groups_), grid[1]});
+      if (!added) return pass(added);
+      launch.grid = *added;
+      if (auto r = record_->launches.push_back(launch); !r) return r;
+      launch.barrier = false;
+    }
+    return {};
+  }
+  [[nodiscard]] Result<std::uint32_t> add_grid(const std::array<StepCount, 2>& grid) noexcept {
     for (std::size_t i = 0; i < record_->grids.size(); ++i)
-      if (record_->grids[i] == call.grid()) return static_cast<std::uint32_t>(i);
-    if (auto r = record_->grids.push_back(call.grid()); !r) return pass(r);
+      if (record_->grids[i] == grid) return static_cast<std::uint32_t>(i);
+    if (auto r = record_->grids.push_back(grid); !r) return pass(r);
     return static_cast<std::uint32_t>(record_->grids.size() - 1);
   }
 
@@ -125,6 +138,7 @@ class Recorder {
 
   StepRecord* record_;
   Span<const KernelSignature> kernels_;
+  std::uint32_t most_groups_;
   exec::RecordSite<Scratch> site_{};
   /// The first instruction with a launch that no barrier has followed.
   std::uint32_t unordered_from_ = 0;

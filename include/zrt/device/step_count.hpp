@@ -6,7 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::device {
 
-/// ceil(times * symbol / per), where symbol 0 counts as 1.
+/// ceil(times * symbol / per), where symbol 0 counts as 1; or what a part of that range has of it.
 ///
 /// A device keeps such numbers in memory that a step patches, so that one record serves every batch.
 class StepCount {
@@ -39,9 +39,19 @@ class StepCount {
     return count;
   }
 
+  /// Of the numbers from 0 to before this one those from `first` on, at most `most`.
+  [[nodiscard]] constexpr StepCount part(std::uint32_t first, std::uint32_t most) const noexcept {
+    StepCount count = *this;
+    count.first_ = first;
+    count.most_ = most;
+    return count;
+  }
+
   /// The number in a step; extents that were checked with fits() do not overflow.
   [[nodiscard]] constexpr std::uint32_t in(const Extents& step) const noexcept {
-    return static_cast<std::uint32_t>(exact(step).raw());
+    const auto whole = static_cast<std::uint32_t>(exact(step).raw());
+    const std::uint32_t left = whole < first_ ? 0 : whole - first_;
+    return left < most_ ? left : most_;
   }
   /// That no step within `bounds` gives more than 32 bits. False also for a product of two symbols.
   [[nodiscard]] constexpr bool fits(const Extents& bounds) const noexcept {
@@ -51,7 +61,7 @@ class StepCount {
 
   friend constexpr bool operator==(const StepCount& a, const StepCount& b) noexcept {
     return a.symbol_ == b.symbol_ && a.mixed_ == b.mixed_ && a.per_ == b.per_ && a.times_.ok() == b.times_.ok() &&
-           a.times_.raw() == b.times_.raw();
+           a.times_.raw() == b.times_.raw() && a.first_ == b.first_ && a.most_ == b.most_;
   }
 
  private:
@@ -67,10 +77,14 @@ class StepCount {
 
   CheckedSize times_;
   std::uint32_t per_ = 1;
+  std::uint32_t first_ = 0;
+  std::uint32_t most_ = ~std::uint32_t{0};
   SymbolId symbol_ = 0;
   bool mixed_ = false;
 };
 static_assert(StepCount::elements(Shape{Dim(1, 2), 96}).over(64).in({{0, 0, 3}}) == 5);
+static_assert(StepCount(10).part(4, 4).in({}) == 4 && StepCount(10).part(8, 4).in({}) == 2);
+static_assert(StepCount(10).part(12, 4).in({}) == 0 && StepCount(10).part(0, 12) != StepCount(10));
 static_assert(!StepCount::rows(Shape{Dim(1, 1), Dim(1, 2), 4}).fits({}));
 
 }  // namespace zrt::inline ZRT_ABI::device

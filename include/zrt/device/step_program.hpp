@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/device/host_samples.hpp>
+#include <zrt/device/launch_work.hpp>
 #include <zrt/device/recorded_device.hpp>
 #include <zrt/device/recorder.hpp>
 #include <zrt/device/step_position.hpp>
@@ -13,6 +14,9 @@ namespace zrt::inline ZRT_ABI::device {
 /// A recorded step. launch() patches what changes from step to step, hands the commands over and waits for their end; it
 /// allocates nothing.
 template <class Device> class StepProgram {
+  /// Positions count so many at a time.
+  static constexpr std::uint32_t kSegment = 512;
+
  public:
   using Memory = typename Device::Memory;
   using Commands = typename Device::Commands;
@@ -21,7 +25,8 @@ template <class Device> class StepProgram {
       : record_(device.allocator()),
         commands_(device.allocator()),
         samples_(device.allocator()),
-        calls_(device.allocator()) {}
+        calls_(device.allocator()),
+        work_(device.allocator()) {}
 
   [[nodiscard]] StepRecord& record() noexcept { return record_; }
 
@@ -37,11 +42,12 @@ template <class Device> class StepProgram {
     if (auto r = samples_.make(device, record_); !r) return r;
     write_arguments();
     ++recorded_;
-    return device.make_commands({record_, layout_, answers_, memory_, words_}, commands_);
+    if (auto r = device.make_commands({record_, layout_, answers_, memory_, words_}, commands_); !r) return r;
+    return work_.resize(PacesCommands<Device> ? commands_.pieces() : 0);
   }
 
-  /// Runs one step; false when `stop` asked for its end. It is polled before the step, and before each piece of a step of
-  /// more tokens than the device's whole_step_tokens(): what a queue has cannot be taken back.
+  /// Runs one step; false when `stop` asked for its end. It is polled before the step, and before each submission of a
+  /// step that is handed over in several: what a queue has cannot be taken back.
   ///
   /// Errors: those of submit() and wait().
   template <class O = exec::NoObserver>
@@ -58,12 +64,17 @@ template <class Device> class StepProgram {
   [[nodiscard]] Result<void> submit(Device& device, const ExecutionContext& step) noexcept {
     if (record_.launches.empty()) return {};
     patch(step);
+    samples_.expect(device, step);
     *progress() = kNotBegun;
-    const bool whole = step.tokens <= device.whole_step_tokens();
-    pieces_ = whole ? 1 : commands_.pieces();
-    const auto fence = device.submit(commands_, whole ? kWholeStep : 0);
-    if (!fence) return pass(fence);
-    fence_ = *fence;
+    if constexpr (PacesCommands<Device>) {
+      reckon(step);
+      pieces_ = commands_.pieces();
+    } else {
+      pieces_ = step.tokens <= device.whole_step_tokens() ? 1 : commands_.pieces();
+    }
+    const auto first = hand_over(device, 0);
+    if (!first) return pass(first);
+    under_way_ = *first;
     return {};
   }
 
@@ -88,13 +99,24 @@ template <class Device> class StepProgram {
     return true;
   }
 
+  /// Whether each launch of such a step, with no token behind position `furthest`, is thought to end in time: no cut is
+  /// finer than a launch.
+  [[nodiscard]] bool is_timely(Device& device, const Extents& step, std::uint32_t furthest) const noexcept
+    requires PacesCommands<Device>
+  {
+    bool timely = true;
+    for_each_work(record_, step, furthest,
+                  [&](std::size_t, std::uint64_t work) { timely = timely && device.pace().is_timely(work); });
+    return timely;
+  }
+
   /// Launches of one step.
   [[nodiscard]] std::size_t size() const noexcept { return record_.launches.size(); }
   [[nodiscard]] Span<const RecordedLaunch> launches() const noexcept { return record_.launches.span(); }
   [[nodiscard]] const Commands& commands() const noexcept { return commands_; }
   /// The memory that commands and kernels read, from the commands on.
   [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
-  /// In how many pieces a long step is handed over.
+  /// In how many pieces a step may be handed over.
   [[nodiscard]] std::size_t pieces() const noexcept { return commands_.pieces(); }
   /// Calls `visit(what, memory)` for each piece of the device's memory that the program holds.
   template <class Visit> void for_each_memory(const Visit& visit) const {
@@ -132,27 +154,73 @@ template <class Device> class StepProgram {
     write_batch(record_, layout_, step, memory);
   }
 
-  /// Hands over one piece after the other and waits for them all. False where `stop` ended it between two.
+  /// One or several pieces that the queue has.
+  struct Submission {
+    std::uint64_t fence = 0;
+    std::size_t end = 0;  ///< the piece behind its last
+    std::uint64_t work = 0;
+    std::uint64_t since = 0;  ///< when it was handed over, on the device's clock for it
+  };
+
+  /// How much each piece has to do in a step. It stays while nothing changes but positions, which count by segments.
+  void reckon(const ExecutionContext& step) noexcept {
+    std::uint32_t furthest = 0;
+    for (std::uint32_t t = 0; t < step.tokens && step.positions != nullptr; ++t)
+      furthest = std::max(furthest, step.positions[t]);
+    furthest |= kSegment - 1;
+    if (reckoned_ && furthest == furthest_ && step.extents.value == reckoned_for_.value) return;
+    reckoned_ = true;
+    furthest_ = furthest;
+    reckoned_for_ = step.extents;
+    std::size_t piece = 0;
+    for (std::uint64_t& work : work_) work = 0;
+    for_each_work(record_, step.extents, furthest, [&](std::size_t launch, std::uint64_t work) {
+      if (piece + 1 < work_.size() && launch == commands_.begin_of(piece + 1)) ++piece;
+      work_[piece] += work;
+    });
+  }
+
+  /// Hands over what begins with a piece.
+  [[nodiscard]] Result<Submission> hand_over(Device& device, std::size_t first) noexcept {
+    Submission next{.end = first + 1};
+    const auto fence = [&] {
+      if constexpr (PacesCommands<Device>) {
+        next.end = device.pace().cut(work_.span(), first);
+        for (std::size_t piece = first; piece < next.end; ++piece) next.work += work_[piece];
+        next.since = device.now();
+        return device.submit(commands_, first, next.end);
+      } else {
+        return device.submit(commands_, pieces_ == 1 ? kWholeStep : first);
+      }
+    }();
+    if (!fence) return pass(fence);
+    next.fence = *fence;
+    return next;
+  }
+
+  /// Hands over one submission after the other and waits for them all. False where `stop` ended it between two.
   [[nodiscard]] Result<bool> run_pieces(Device& device, const StopPoll& stop) noexcept {
-    for (std::size_t piece = 1; piece < pieces_; ++piece) {
+    while (under_way_.end < pieces_) {
       const bool stopped = stop();
-      const auto next = stopped ? Result<std::uint64_t>(fence_) : device.submit(commands_, piece);
+      auto next = stopped ? Result<Submission>(under_way_) : hand_over(device, under_way_.end);
       if (!next) {
-        // The piece before still runs: what it uses goes with the program, or is patched by the next step.
-        (void)wait_for(device, fence_);
+        // The one before still runs: what it uses goes with the program, or is patched by the next step.
+        (void)wait_for(device, under_way_);
         return pass(next);
       }
-      // The piece before: the queue has this one to go on with meanwhile.
-      if (auto r = wait_for(device, fence_); !r) return pass(r);
+      // The one before: the queue has this one to go on with meanwhile.
+      if (auto r = wait_for(device, under_way_); !r) return pass(r);
       if (stopped) return false;
-      fence_ = *next;
+      if constexpr (PacesCommands<Device>) next->since = device.now();
+      under_way_ = *next;
     }
-    if (auto r = wait_for(device, fence_); !r) return pass(r);
+    if (auto r = wait_for(device, under_way_); !r) return pass(r);
     return true;
   }
-  [[nodiscard]] Result<void> wait_for(Device& device, std::uint64_t fence) const noexcept {
-    if (auto r = device.wait(fence); !r)
+  [[nodiscard]] Result<void> wait_for(Device& device, const Submission& submission) const noexcept {
+    if (auto r = device.wait(submission.fence); !r)
       return at_launch(r.error(), record_.launches.span(), __atomic_load_n(progress(), __ATOMIC_ACQUIRE));
+    if constexpr (PacesCommands<Device>) device.pace().learn(submission.work, device.now() - submission.since);
     return {};
   }
 
@@ -160,6 +228,8 @@ template <class Device> class StepProgram {
     const auto rate = device.clock_rate();
     if (!rate) return pass(rate);
     clock_rate_ = *rate;
+    if constexpr (requires { device.clock_bits(); })
+      if (const std::uint32_t bits = device.clock_bits(); bits < 64) clock_mask_ = (std::uint64_t{1} << bits) - 1;
     if (auto r = calls_.resize(record_.launches.size()); !r) return r;
     for (std::size_t i = 0; i < calls_.size(); ++i) calls_[i].instruction = record_.launches[i].instruction;
     return {};
@@ -168,8 +238,10 @@ template <class Device> class StepProgram {
   /// shown from the end of the one before it, so that together they are the step.
   [[nodiscard]] Span<const exec::DeviceCall> times() noexcept {
     const std::byte* const ticks = words_.span().data() + answers_.times;
+    // A clock of fewer bits begins anew when they are full, which it does once in a step at most.
+    const auto first = read_little<std::uint64_t>(ticks);
     const auto at = [&](std::size_t i) {
-      const auto tick = read_little<std::uint64_t>(ticks + i * 8);
+      const std::uint64_t tick = first + ((read_little<std::uint64_t>(ticks + i * 8) - first) & clock_mask_);
       constexpr std::uint64_t nanoseconds = 1'000'000;  // of a millisecond
       return tick / clock_rate_ * nanoseconds + tick % clock_rate_ * nanoseconds / clock_rate_;
     };
@@ -219,9 +291,14 @@ template <class Device> class StepProgram {
   HostSamples samples_;
   Vector<exec::DeviceCall> calls_;  ///< where launches are timed
   std::uint64_t clock_rate_ = 1;
+  std::uint64_t clock_mask_ = ~std::uint64_t{0};
   std::uint64_t recorded_ = 0;
-  std::uint64_t fence_ = 0;  ///< of the piece that was handed over last
-  std::size_t pieces_ = 0;   ///< of the step under way
+  Submission under_way_{};
+  std::size_t pieces_ = 0;      ///< of the step under way
+  Vector<std::uint64_t> work_;  ///< of each piece, where the device has a pace
+  Extents reckoned_for_{};
+  std::uint32_t furthest_ = 0;
+  bool reckoned_ = false;
   Extents last_{};
   bool patched_ = false;
 };
@@ -230,11 +307,18 @@ template <class Device> class StepProgram {
 template <class Program, class Device> class DeviceRecorder : public Recorder {
  public:
   DeviceRecorder(Program& program, Device& device) noexcept
-      : Recorder(program.record(), device.signatures()), program_(&program), device_(&device) {}
+      : Recorder(program.record(), device.signatures(), most_groups(device)), program_(&program), device_(&device) {}
 
   [[nodiscard]] Result<void> finish() noexcept { return program_->seal(*device_); }
 
  private:
+  [[nodiscard]] static std::uint32_t most_groups([[maybe_unused]] Device& device) noexcept {
+    if constexpr (LimitsGrids<Device>)
+      return device.most_groups();
+    else
+      return ~std::uint32_t{0};
+  }
+
   Program* program_;
   Device* device_;
 };

@@ -16,6 +16,7 @@ struct RecordedLaunch {
   std::uint32_t kernel = 0;     ///< its number in the device's kernel set
   std::uint32_t arguments = 0;  ///< byte of its block among the arguments
   std::uint32_t grid = 0;       ///< its entry among the grids
+  std::uint32_t first = 0;      ///< the number of its first workgroup on the first axis
   std::uint32_t instruction = 0;
   Opcode opcode{};
   bool barrier = false;  ///< waits for all before it, and sees what they wrote

@@ -382,9 +382,27 @@ template <class B, class Families, class O> class EngineCore {
     return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, drafter_.draft());
   }
 
+  /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.
+  [[nodiscard]] std::uint32_t longest_chunk() noexcept {
+    const std::uint32_t chunk = model_.executor().sizes().prefill_tokens - model_.executor().sizes().slots;
+    if constexpr (BoundsSteps<B>) {
+      std::uint32_t furthest = 0, prompts = 0;
+      const auto see = [&](const ActiveRequest& a) {
+        if (a.sequence.prompt_left() == 0) return;
+        ++prompts;
+        if (a.sequence.processed > furthest) furthest = a.sequence.processed;
+      };
+      for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
+        if (const ActiveRequest* a = serving_.in_slot(slot); a != nullptr) see(*a);
+      for (const Owned<ActiveRequest>& a : serving_.arriving()) see(*a);
+      if (prompts != 0) return model_.executor().timely_tokens(chunk, furthest + chunk);
+    }
+    return chunk;
+  }
+
   /// Prompt tokens that keep the step within the strictest latency of the requests at hand, at the rate measured so far.
   [[nodiscard]] std::uint32_t prompt_room() noexcept {
-    const std::uint32_t chunk = model_.executor().sizes().prefill_tokens - model_.executor().sizes().slots;
+    const std::uint32_t chunk = longest_chunk();
     std::uint64_t latency = 0;
     std::uint32_t decoding = 0;
     const auto strictest = [&](const ActiveRequest& a) {

@@ -83,10 +83,11 @@ template <class B, class O> class Evaluation {
     if (auto r = slots_.reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + steps)); !r)
       return r;
     serve::Sequence* const alone[] = {&sequence};
-    const std::uint32_t chunk[] = {executor_.sizes().prefill_tokens - executor_.sizes().slots};
+    const std::uint32_t most = executor_.sizes().prefill_tokens - executor_.sizes().slots;
     for (std::size_t left = steps;; --left) {
       std::int32_t next = kNoToken;
       while (sequence.processed < sequence.tokens.size()) {
+        const std::uint32_t chunk[] = {executor_.timely_tokens(most, sequence.processed + most)};
         const exec::Batch batch = planner_.plan(alone, slots_.pages(), chunk);
         if (auto r = slots_.advance(batch); !r) return r;
         if (auto r = executor_.step(batch); !r) return pass(r);

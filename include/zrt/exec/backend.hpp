@@ -135,6 +135,14 @@ concept Replays = requires(typename B::Program& program, typename B::Device& dev
   { program.launch(device, step, stop) } -> std::same_as<Result<bool>>;
 };
 
+/// A backend whose device may be kept too long by a part of a step: its program says whether one of these extents, with
+/// no token behind position `furthest`, is thought to do without. Prompts come in shorter chunks where it does not.
+template <class B>
+concept BoundsSteps = requires(const typename B::Program& program, typename B::Device& device, const Extents& step,
+                               std::uint32_t furthest) {
+  { program.is_timely(device, step, furthest) } -> std::same_as<bool>;
+};
+
 /// A backend whose programs an observer can be bound with.
 template <class B, class O>
 concept Observes = requires(typename B::Program& program, typename B::Device& device, const ExecutionContext& step,

@@ -113,6 +113,16 @@ template <class B, class O = NoObserver> class Executor {
     return *completed;
   }
 
+  /// Of at most `tokens` prompt tokens so many, a multiple of a page's, that no part of a step keeps the device too long;
+  /// a page's tokens are always taken. No token stands behind position `furthest`.
+  [[nodiscard]] std::uint32_t timely_tokens(std::uint32_t tokens, [[maybe_unused]] std::uint32_t furthest) noexcept {
+    if constexpr (BoundsSteps<B>)
+      while (tokens > kPageTokens &&
+             !prefill_.program().is_timely(*device_, bounds(compiled_->plan, tokens, sizes_.prefill_rows), furthest))
+        tokens = tokens / 2 < kPageTokens ? kPageTokens : tokens / 2 / kPageTokens * kPageTokens;
+    return tokens;
+  }
+
   /// Checks a batch before a step: sizes, slots, positions, rows, page ids, and the order that recurrent state asks for.
   ///
   /// Errors: Errc::invalid_argument (see RunCheck too), Errc::overlapping_writers (see PageCheck).

@@ -18,8 +18,9 @@ template <VulkanLoader Loader> struct DeviceOptions {
   std::uint64_t step_timeout =
       std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step, or a piece of one, may take
   SelfTest self_test = SelfTest::on_gpu;   ///< kernels are tried, each on a small case, before the engine opens
-  /// A step of more tokens is handed over in pieces, between which a stop ends it.
-  std::uint32_t whole_step_tokens = 64;
+  /// Nanoseconds that a submission is to take at most, as drivers end what takes too long. A step of more is handed over
+  /// in pieces, between which a stop ends it.
+  std::uint64_t piece_time = 100'000'000;
 };
 
 /// A Vulkan device with its queue, opened by ready().
@@ -33,7 +34,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
   BackendDevice() noexcept : BackendDevice(system_allocator()) {}
   explicit BackendDevice(const Allocator& allocator, const ThreadHook& = {},
                          const DeviceOptions<Loader>& options = {}) noexcept
-      : allocator_(allocator), options_(options) {}
+      : allocator_(allocator), options_(options), pace_(options.piece_time) {}
 
   /// Opens the device, probes its numerics, lists the kernels, and tries them where DeviceOptions::self_test says so.
   ///
@@ -47,6 +48,7 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
     if (!opened) return pass(opened);
     Opened& o = **opened;
     if (auto r = probe(o); !r) return r;
+    if (auto r = make_copies(o); !r) return r;
     if (auto r = o.kernels.list(options_.kernels); !r) return r;
     const bool tests = options_.self_test == SelfTest::always ||
                        (options_.self_test == SelfTest::on_gpu && !o.device->facts().is_software());
@@ -85,14 +87,37 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
     return to.write(*opened_->device, opened_->kernels, opened_->numerics, step);
   }
   /// Errors: those of Device::submit.
-  [[nodiscard]] Result<std::uint64_t> submit(const StepCommands& commands, std::size_t piece) noexcept {
-    return opened_->device->submit(commands.of(piece));
+  [[nodiscard]] Result<std::uint64_t> submit(const StepCommands& commands, std::size_t first,
+                                             std::size_t end) noexcept {
+    const bool begins = first == 0, ends = end == commands.pieces();
+    Staging& staging = opened_->staging;
+    const auto fence = opened_->device->submit(commands.of(first, end),
+                                               begins ? staging.before() : Span<const VkCommandBufferSubmitInfo>(),
+                                               ends ? staging.behind() : Span<const VkCommandBufferSubmitInfo>());
+    if (fence) staging.handed_over(*fence, begins, ends);
+    return fence;
   }
   /// Errors: those of Device::wait.
   [[nodiscard]] Result<void> wait(std::uint64_t fence) noexcept {
-    return opened_->device->wait(fence, options_.step_timeout);
+    if (auto r = opened_->device->wait(fence, options_.step_timeout); !r) return r;
+    opened_->staging.ended(fence);
+    return {};
   }
-  [[nodiscard]] std::uint32_t whole_step_tokens() const noexcept { return options_.whole_step_tokens; }
+  // What a step takes along and leaves; see Staging.
+  void expect_no_read() noexcept { opened_->staging.expect_no_read(); }
+  void expect_read(std::uint64_t address, std::uint64_t bytes, std::uint64_t index = 0) noexcept {
+    opened_->staging.expect_read(address, bytes, index);
+  }
+  [[nodiscard]] const std::byte* written(std::uint64_t address, std::uint64_t bytes) const noexcept {
+    return opened_->staging.written(address, bytes);
+  }
+  [[nodiscard]] bool amend(std::uint64_t address, Span<const std::byte> bytes) noexcept {
+    return opened_->staging.amend(address, bytes);
+  }
+  [[nodiscard]] device::Pace& pace() noexcept { return pace_; }
+  [[nodiscard]] static std::uint64_t now() noexcept { return monotonic_clock()(); }
+  [[nodiscard]] std::uint32_t most_groups() const noexcept { return opened_->device->facts().most_groups[0]; }
+  [[nodiscard]] std::uint32_t clock_bits() const noexcept { return opened_->device->facts().timestamp_bits; }
   /// Errors: Errc::unsupported_device for a queue without a clock.
   [[nodiscard]] Result<std::uint32_t> clock_rate() noexcept {
     const DeviceFacts& facts = opened_->device->facts();
@@ -115,8 +140,12 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
  private:
   struct Opened {
     Opened(Owned<Device> opened, const Allocator& a, std::uint64_t timeout) noexcept
-        : device(std::move(opened)), staging(*device, timeout), kernels(a), weights(a, largest_pool(device->facts())) {}
+        : device(std::move(opened)),
+          staging(*device, a, timeout),
+          kernels(a),
+          weights(a, largest_pool(device->facts())) {}
     Owned<Device> device;
+    Pipeline copies;  ///< none where the host sees and reads all
     Staging staging;
     PipelineSet kernels;
     WeightStore weights;
@@ -132,21 +161,36 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
     if (use == device::MemoryRole::program) return Heap::shared;
     return use == device::MemoryRole::answers ? Heap::for_host : Heap::device;
   }
+  /// A kernel of the backend's own, which no plan calls.
+  [[nodiscard]] Result<Vector<std::uint32_t>> own_kernel(std::string_view name) const noexcept {
+    for (const KernelFile& file : options_.kernels)
+      if (file.name == name) return words_of(file, allocator_);
+    return fail(Errc::not_found, "no kernel ", name, " is among the ", options_.kernels.size(), " given");
+  }
   [[nodiscard]] Result<void> probe(Opened& o) const noexcept {
-    for (const KernelFile& file : options_.kernels) {
-      if (file.name != kProbeName) continue;
-      const auto words = words_of(file, allocator_);
-      if (!words) return pass(words);
-      const auto numerics = probe_numerics(*o.device, words->span());
-      if (!numerics) return pass(numerics);
-      o.numerics = *numerics;
-      return {};
-    }
-    return fail(Errc::not_found, "no kernel ", kProbeName, " is among the ", options_.kernels.size(), " given");
+    const auto words = own_kernel(kProbeName);
+    if (!words) return pass(words);
+    const auto numerics = probe_numerics(*o.device, words->span());
+    if (!numerics) return pass(numerics);
+    o.numerics = *numerics;
+    return {};
+  }
+  [[nodiscard]] Result<void> make_copies(Opened& o) const noexcept {
+    const auto type = choose_memory_type(o.device->memory(), ~0u, Heap::device);
+    if (!type) return pass(type);
+    constexpr VkMemoryPropertyFlags reads_all = detail::kSeen | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    if ((o.device->memory().memoryTypes[*type].propertyFlags & reads_all) == reads_all) return {};
+    const auto words = own_kernel(kCopyName);
+    if (!words) return pass(words);
+    auto kernel = Pipeline::make(*o.device, kCopyName, words->span(), o.numerics.constants());
+    if (!kernel) return pass(kernel);
+    o.copies = std::move(*kernel);
+    return o.staging.use(o.copies);
   }
 
   Allocator allocator_;
   DeviceOptions<Loader> options_;
+  device::Pace pace_;
   Owned<Opened> opened_{};
 };
 

@@ -51,9 +51,11 @@ class Commands {
   void bind(const Pipeline& pipeline) noexcept {
     functions().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
   }
-  /// The argument block of the kernels that follow.
-  void arguments(std::uint64_t address) noexcept {
-    functions().CmdPushConstants(handle_, device_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof address, &address);
+  /// The argument block of the kernels that follow, and the number of their first workgroup on the first axis.
+  void arguments(std::uint64_t address, std::uint32_t first = 0) noexcept {
+    const LaunchConstants constants{address, first, 0};
+    functions().CmdPushConstants(handle_, device_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof constants,
+                                 &constants);
   }
   void dispatch(std::uint32_t x, std::uint32_t y, std::uint32_t z) noexcept {
     functions().CmdDispatch(handle_, x, y, z);
@@ -84,7 +86,8 @@ class Commands {
   /// Ends the recording, hands it over and waits. Errors: those of end(), Device::submit and Device::wait.
   [[nodiscard]] Result<void> run(Device& device, std::uint64_t timeout) noexcept {
     if (auto r = end(); !r) return r;
-    const auto value = device.submit(Span<const VkCommandBuffer>(&handle_, 1));
+    const VkCommandBufferSubmitInfo all = submission();
+    const auto value = device.submit(Span<const VkCommandBufferSubmitInfo>(&all, 1));
     if (!value) return pass(value);
     return device.wait(*value, timeout);
   }
@@ -95,7 +98,10 @@ class Commands {
     return {};
   }
 
-  [[nodiscard]] VkCommandBuffer handle() const noexcept { return handle_; }
+  /// The buffer as a part of a submission.
+  [[nodiscard]] VkCommandBufferSubmitInfo submission() const noexcept {
+    return {VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, nullptr, handle_, 0};
+  }
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
 
  private:

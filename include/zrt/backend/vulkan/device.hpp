@@ -9,6 +9,14 @@
 
 namespace zrt::inline ZRT_ABI::vulkan {
 
+/// What each launch is given beside its grid; kernels/vulkan/place.glsl reads it.
+struct LaunchConstants {
+  std::uint64_t arguments = 0;    ///< the address of its argument block
+  std::uint32_t first_group = 0;  ///< on the first axis
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(LaunchConstants) == 16);
+
 /// One queue of a device, used by one thread at a time. It stays where it is made; what is allocated on it does not
 /// outlive it.
 ///
@@ -36,7 +44,7 @@ class Device {
   }
 
   Device(const Allocator& allocator, Instance instance, const DeviceFacts& facts) noexcept
-      : instance_(std::move(instance)), facts_(facts), addresses_(allocator) {}
+      : allocator_(allocator), instance_(std::move(instance)), facts_(facts), addresses_(allocator) {}
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   ~Device() {
@@ -53,12 +61,13 @@ class Device {
     call_.DestroyDevice(handle_, nullptr);
   }
 
+  [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
   [[nodiscard]] const DeviceFacts& facts() const noexcept { return facts_; }
   [[nodiscard]] const Instance& instance() const noexcept { return instance_; }
   [[nodiscard]] const DeviceFunctions& functions() const noexcept { return call_; }
   [[nodiscard]] VkDevice handle() const noexcept { return handle_; }
   [[nodiscard]] VkCommandPool commands() const noexcept { return commands_; }
-  /// Of every pipeline: the address of an argument block as push constant.
+  /// Of every pipeline: LaunchConstants as push constants.
   [[nodiscard]] VkPipelineLayout layout() const noexcept { return layout_; }
   [[nodiscard]] const VkPhysicalDeviceMemoryProperties& memory() const noexcept { return memory_; }
   [[nodiscard]] AddressMap& addresses() const noexcept { return addresses_; }
@@ -75,25 +84,30 @@ class Device {
     return error;
   }
 
-  /// Hands recorded commands to the queue; returns the value of the timeline that says that they have ended.
+  /// Hands recorded commands to the queue, with what comes before and behind them; returns the value of the timeline that
+  /// says that all have ended.
   ///
   /// Errors: the device's death; Errc::device_lost, out_of_memory.
-  [[nodiscard]] Result<std::uint64_t> submit(Span<const VkCommandBuffer> buffers) noexcept {
+  [[nodiscard]] Result<std::uint64_t> submit(Span<const VkCommandBufferSubmitInfo> buffers,
+                                             Span<const VkCommandBufferSubmitInfo> before = {},
+                                             Span<const VkCommandBufferSubmitInfo> behind = {}) noexcept {
     if (!alive_) return pass(alive_);
-    std::array<VkCommandBufferSubmitInfo, kMostBuffers> each{};
-    if (buffers.size() > each.size())
-      return fail(Errc::capacity_exceeded, buffers.size(), " command buffers in one submission, at most ", each.size());
-    for (std::size_t i = 0; i < buffers.size(); ++i)
-      each[i] = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, nullptr, buffers[i], 0};
     const VkSemaphoreSubmitInfo ended{VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO, nullptr, timeline_, submitted_ + 1,
                                       VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,    0};
-    VkSubmitInfo2 info{};
-    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
-    info.commandBufferInfoCount = static_cast<std::uint32_t>(buffers.size());
-    info.pCommandBufferInfos = each.data();
-    info.signalSemaphoreInfoCount = 1;
-    info.pSignalSemaphoreInfos = &ended;
-    if (const VkResult r = call_.QueueSubmit2(queue_, 1, &info, nullptr); r != VK_SUCCESS)
+    std::array<VkSubmitInfo2, 3> parts{};
+    std::uint32_t count = 0;
+    for (const auto& part : {before, buffers, behind}) {
+      if (part.empty()) continue;
+      VkSubmitInfo2& info = parts[count++];
+      info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
+      info.commandBufferInfoCount = static_cast<std::uint32_t>(part.size());
+      info.pCommandBufferInfos = part.data();
+    }
+    VkSubmitInfo2& last = parts[count == 0 ? 0 : count - 1];
+    last.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
+    last.signalSemaphoreInfoCount = 1;
+    last.pSignalSemaphoreInfos = &ended;
+    if (const VkResult r = call_.QueueSubmit2(queue_, count == 0 ? 1 : count, parts.data(), nullptr); r != VK_SUCCESS)
       return failed(r, "handing work to ", facts_.name.view());
     return ++submitted_;
   }
@@ -115,7 +129,6 @@ class Device {
   }
 
  private:
-  static constexpr std::size_t kMostBuffers = 16;
   /// A discrete device answers sooner than a thread wakes up; the processor computes for a software device meanwhile.
   static constexpr std::uint64_t kSpin = 200'000;
 
@@ -143,7 +156,7 @@ class Device {
   }
   [[nodiscard]] Result<void> make_device() noexcept {
     DeviceFeatures wanted;
-    want(wanted);
+    want(wanted, facts_.has_f64);
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue{};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -200,17 +213,18 @@ class Device {
     return failed(r, "making a command pool of ", facts_.name.view());
   }
   [[nodiscard]] Result<void> make_layout() noexcept {
-    const VkPushConstantRange address{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(std::uint64_t)};
+    const VkPushConstantRange constants{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(LaunchConstants)};
     VkPipelineLayoutCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
     info.pushConstantRangeCount = 1;
-    info.pPushConstantRanges = &address;
+    info.pPushConstantRanges = &constants;
     const VkResult r = call_.CreatePipelineLayout(handle_, &info, nullptr, &layout_);
     if (r == VK_SUCCESS) return {};
     layout_ = nullptr;
     return failed(r, "making a pipeline layout of ", facts_.name.view());
   }
 
+  Allocator allocator_;
   Instance instance_;
   DeviceFacts facts_;
   DeviceFunctions call_{};

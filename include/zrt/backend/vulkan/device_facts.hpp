@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/vulkan/features.hpp>
+#include <zrt/backend/vulkan/float_modes.hpp>
 #include <zrt/backend/vulkan/instance.hpp>
 #include <zrt/core/name.hpp>
 
@@ -29,6 +30,8 @@ struct DeviceFacts {
   std::uint64_t largest_allocation = 0;
   std::uint64_t local_bytes = 0;   ///< of the largest heap of its own
   bool has_memory_budget = false;  ///< VK_EXT_memory_budget
+  bool has_f64 = false;            ///< shaderFloat64
+  FloatModes float_modes{};        ///< that its kernels get
   Result<void> usable{};           ///< or why not
 
   [[nodiscard]] bool is_software() const noexcept { return type == VK_PHYSICAL_DEVICE_TYPE_CPU; }
@@ -84,6 +87,7 @@ inline void read_properties(const InstanceFunctions& call, DeviceFacts& facts) n
   all.pNext = &v11;
   call.GetPhysicalDeviceProperties2(facts.handle, &all);
   facts.driver = text_of(v12.driverName);
+  facts.float_modes = float_modes_of(v12);
   std::memcpy(facts.uuid.data(), v11.deviceUUID, facts.uuid.size());
   facts.largest_allocation =
       v11.maxMemoryAllocationSize < v13.maxBufferSize ? v11.maxMemoryAllocationSize : v13.maxBufferSize;
@@ -149,6 +153,7 @@ inline void read_heaps(const InstanceFunctions& call, DeviceFacts& facts) noexce
   if (const std::string_view missing = missing_feature(present); !missing.empty())
     return fail(Errc::unsupported_device, facts.name.view(), " (", facts.driver.view(), ") lacks the feature ",
                 missing);
+  facts.has_f64 = kFloat64Feature.of(present) != VK_FALSE;
   if (auto r = read_extensions(call, facts, allocator); !r) return r;
   return choose_queue(call, facts, allocator);
 }

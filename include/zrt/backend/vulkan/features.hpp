@@ -35,10 +35,13 @@ struct NamedFeature {
   VkBool32& (*of)(DeviceFeatures& features) noexcept;
 };
 
+/// Without it kernels fuse and divide by the device's own instructions, if these are exact.
+inline constexpr NamedFeature kFloat64Feature{
+    "shaderFloat64", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderFloat64; }};
+
 /// Without one of these no kernel runs.
 inline constexpr auto kRequiredFeatures = std::to_array<NamedFeature>({
     {"shaderInt64", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderInt64; }},
-    {"shaderFloat64", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.core.features.shaderFloat64; }},
     {"storageBuffer16BitAccess",
      [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v11.storageBuffer16BitAccess; }},
     {"storageBuffer8BitAccess", [](DeviceFeatures& f) noexcept -> VkBool32& { return f.v12.storageBuffer8BitAccess; }},
@@ -56,9 +59,10 @@ inline constexpr auto kRequiredFeatures = std::to_array<NamedFeature>({
   return {};
 }
 
-/// Asks for what is required.
-inline void want(DeviceFeatures& wanted) noexcept {
+/// Asks for what is required, and for 64-bit floats where the device has them.
+inline void want(DeviceFeatures& wanted, bool f64) noexcept {
   for (const NamedFeature& feature : kRequiredFeatures) feature.of(wanted) = VK_TRUE;
+  kFloat64Feature.of(wanted) = f64 ? VK_TRUE : VK_FALSE;
 }
 
 }  // namespace zrt::inline ZRT_ABI::vulkan

@@ -22,6 +22,8 @@ struct DeviceNumerics {
   bool divides_in_f64 = false;  ///< division and square root: specialisation constant 1
   NumericsClass promise = NumericsClass::relaxed;
 
+  /// How far a result may be from the reference's, relative to the largest of them; 0 where it has its bits.
+  [[nodiscard]] constexpr float bound() const noexcept { return promise == NumericsClass::canonical ? 0.0f : 1e-3f; }
   /// By their numbers.
   [[nodiscard]] constexpr std::array<std::uint32_t, 2> constants() const noexcept {
     return {static_cast<std::uint32_t>(fma), divides_in_f64 ? 1u : 0u};

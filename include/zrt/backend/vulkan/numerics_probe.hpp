@@ -151,10 +151,23 @@ class ProbeMemory {
           .promise = is_canonical ? NumericsClass::canonical : NumericsClass::relaxed};
 }
 
-/// Tries the device with both choices. Errors: those of the device.
+/// Tries the device with both choices, or with its own instructions alone where it has no numbers of 64 bits.
+///
+/// Errors: Errc::unsupported_device where these are not exact then; those of the device.
 [[nodiscard]] inline Result<DeviceNumerics> probe_numerics(Device& device, Span<const std::uint32_t> spirv) noexcept {
   const auto own = probe(device, spirv, {.fma = FmaMode::native, .divides_in_f64 = false});
   if (!own) return pass(own);
+  if (!device.facts().has_f64) {
+    const DeviceNumerics alone = choose_numerics(*own, *own);
+    if (alone.fma == FmaMode::native && !alone.divides_in_f64) return alone;
+    const bool fuses = alone.fma == FmaMode::native;
+    return fail(
+        Errc::unsupported_device, device.facts().name.view(), " (", device.facts().driver.view(), ") rounds ",
+        fuses ? "quotients or roots" : "a fused multiply-add", " wrongly in ",
+        fuses ? of(*own, Probed::quotient) + of(*own, Probed::root) : of(*own, Probed::fused) + of(*own, Probed::chain),
+        " of ", (detail::kTriples * 2), " cases, and lacks the feature ", kFloat64Feature.name,
+        " to compute it otherwise");
+  }
   const auto in_f64 = probe(device, spirv, {.fma = FmaMode::soft, .divides_in_f64 = true});
   if (!in_f64) return pass(in_f64);
   return choose_numerics(*own, *in_f64);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/vulkan/device.hpp>
+#include <zrt/backend/vulkan/without_f64.hpp>
 
 namespace zrt::inline ZRT_ABI::vulkan {
 
@@ -22,18 +23,20 @@ class Pipeline {
       device_->functions().DestroyPipeline(device_->handle(), handle_, nullptr);
   }
 
-  /// Makes the kernel's entry point main; `constants` have the ids 0, 1, ... `name` is for errors.
+  /// Makes the kernel's entry point main; `constants` have the ids 0, 1, ... `name` is for errors. The module is fitted to
+  /// the device: without numbers of 64 bits where it has none, and with the modes by which it is told how to round.
   ///
-  /// Errors: the device's death; Errc::invalid_file for no SPIR-V; those of Vulkan.
+  /// Errors: the device's death; those of without_f64() and with_modes(); those of Vulkan.
   [[nodiscard]] static Result<Pipeline> make(const Device& device, std::string_view name,
                                              Span<const std::uint32_t> spirv,
                                              Span<const std::uint32_t> constants) noexcept {
     if (!device.alive()) return pass(device.alive());
-    if (spirv.size() < 5 || spirv[0] != kSpirvMagic) return fail(Errc::invalid_file, "kernel ", name, " is no SPIR-V");
+    const auto fitted = fit(device, name, spirv);
+    if (!fitted) return pass(fitted);
     VkShaderModuleCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    info.codeSize = spirv.size_bytes();
-    info.pCode = spirv.data();
+    info.codeSize = fitted->span().size_bytes();
+    info.pCode = fitted->data();
     VkShaderModule module = nullptr;
     if (const VkResult r = device.functions().CreateShaderModule(device.handle(), &info, nullptr, &module);
         r != VK_SUCCESS)
@@ -46,8 +49,16 @@ class Pipeline {
   [[nodiscard]] VkPipeline handle() const noexcept { return handle_; }
 
  private:
-  static constexpr std::uint32_t kSpirvMagic = 0x07230203;
   static constexpr std::size_t kMostConstants = 16;
+
+  [[nodiscard]] static Result<Vector<std::uint32_t>> fit(const Device& device, std::string_view name,
+                                                         Span<const std::uint32_t> spirv) noexcept {
+    const DeviceFacts& facts = device.facts();
+    if (facts.has_f64) return with_modes(spirv, name, facts.float_modes, device.allocator());
+    const auto smaller = without_f64(spirv, name, device.allocator());
+    if (!smaller) return pass(smaller);
+    return with_modes(smaller->span(), name, facts.float_modes, device.allocator());
+  }
 
   [[nodiscard]] static Result<Pipeline> make(const Device& device, std::string_view name, VkShaderModule module,
                                              Span<const std::uint32_t> constants) noexcept {

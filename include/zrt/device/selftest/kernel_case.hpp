@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/buffer.hpp>
+#include <zrt/core/dtype.hpp>
 #include <zrt/core/name.hpp>
 
 #include <array>
@@ -17,6 +18,7 @@ namespace zrt::inline ZRT_ABI::device {
 struct CaseBuffer {
   Span<const std::byte> before{};
   Span<const std::byte> after{};
+  DType dtype = DType::ui8;  ///< of its elements, where these are floats or signed bytes
 };
 
 /// A launch by the kernel's name: its buffers and values in the order of its arguments (docs/kernel-abi.md). What it
@@ -30,7 +32,14 @@ class KernelCase {
 
   template <class T> KernelCase& reads(Span<T> values) noexcept { return add({as_bytes(values), {}}); }
   template <class T> KernelCase& becomes(Span<T> before, Span<T> after) noexcept {
-    return add({as_bytes(before), as_bytes(after)});
+    using Element = std::remove_const_t<T>;
+    return becomes(as_bytes(before), as_bytes(after),
+                   std::is_same_v<Element, float>         ? DType::f32
+                   : std::is_same_v<Element, std::int8_t> ? DType::si8
+                                                          : DType::ui8);
+  }
+  KernelCase& becomes(Span<const std::byte> before, Span<const std::byte> after, DType dtype) noexcept {
+    return add({before, after, dtype});
   }
   KernelCase& absent() noexcept { return add({}); }
   KernelCase& value(std::uint32_t word) noexcept {

@@ -438,7 +438,7 @@ class KernelCases {
     ops::MlaKvWrite::reference(write, cache.step, Worker{});
     KernelCase c(Name::of("mla_kv_write_", zrt::name(dtype)), {2, kTokens, 1});
     c.reads(x).reads(cache.positions).reads(cache.positions).reads(cache.slots).reads(cache.table).reads(frequencies);
-    c.reads(norm).becomes(cache.before, cache.bytes).value(of_value).value(turned).value(rot).value(0u);
+    c.reads(norm).becomes(cache.before, cache.bytes, dtype).value(of_value).value(turned).value(rot).value(0u);
     c.value(params.rope.magnitude).value(params.eps).value(kPagesPerSlot);
     return visit_(c.value(static_cast<std::uint32_t>(cache.state.unit_bytes)));
   }
@@ -476,7 +476,7 @@ class KernelCases {
     rope.reads(q).reads(k).reads(v).reads(positions).reads(positions).reads(slots).reads(table).reads(frequencies);
     rope.reads(q_norm).reads(k_norm);
     gives(rope, rotated);
-    rope.becomes(before, pages).value(heads).value(kv_heads).value(dim).value(dim).value(rot).value(1u);
+    rope.becomes(before, pages, dtype).value(heads).value(kv_heads).value(dim).value(dim).value(rot).value(1u);
     rope.value(params.rope.magnitude).value(params.eps).value(params.weight_offset).value(per_slot).value(page_bytes);
     if (auto r = visit_(rope); !r) return r;
 
@@ -499,7 +499,7 @@ class KernelCases {
     plain.params = params.kv;
     ops::KvWriteBatched::reference(plain, step, Worker{});
     KernelCase kv(Name::of("kv_write_", zrt::name(dtype)), {2 * kv_heads, tokens, 1});
-    kv.reads(k).reads(v).reads(positions).reads(slots).reads(table).becomes(written, pages);
+    kv.reads(k).reads(v).reads(positions).reads(slots).reads(table).becomes(written, pages, dtype);
     kv.value(kv_heads).value(dim).value(dim).value(per_slot).value(page_bytes);
     if (auto r = visit_(kv); !r) return r;
 
