@@ -29,6 +29,14 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   std::uint32_t processed(RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }
   Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
+  HeldMemory memory() override { return engine_.memory(); }
+  Result<void> evict() override { return engine_.evict(); }
+  Result<void> reopen() override { return engine_.reopen(); }
+  bool is_resident() const override { return engine_.is_resident(); }
+  Result<void> hold(bool on) override { return engine_.hold(on); }
+  std::size_t running() override { return engine_.running(); }
+  TenantUse use(TenantId tenant) override { return engine_.use(tenant); }
+  void charge(TenantId tenant, const TenantUse& elsewhere) override { engine_.charge(tenant, elsewhere); }
   Result<AdapterId> load_adapter(std::span<const std::byte> file, float scale) override {
     return engine_.load_adapter(file, scale);
   }

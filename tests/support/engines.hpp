@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/engine/embedding.hpp>
+#include <zrt/engine/held_memory.hpp>
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/exec/counters.hpp>
@@ -63,6 +64,14 @@ class HostEngine {
   virtual std::uint32_t processed(RequestId id) = 0;
   virtual std::uint64_t idle_ns() = 0;
   virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;
+  virtual HeldMemory memory() = 0;
+  virtual Result<void> evict() = 0;
+  virtual Result<void> reopen() = 0;
+  [[nodiscard]] virtual bool is_resident() const = 0;
+  virtual Result<void> hold(bool on) = 0;
+  virtual std::size_t running() = 0;
+  virtual TenantUse use(TenantId tenant) = 0;
+  virtual void charge(TenantId tenant, const TenantUse& elsewhere) = 0;
   virtual Result<AdapterId> load_adapter(std::span<const std::byte> file, float scale = 1.0f) = 0;
   virtual Result<void> unload_adapter(AdapterId adapter) = 0;
   virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,

@@ -7,6 +7,7 @@
 #include <zrt/engine/adapter_id.hpp>
 #include <zrt/engine/callables.hpp>
 #include <zrt/engine/embedding.hpp>
+#include <zrt/engine/held_memory.hpp>
 #include <zrt/engine/options.hpp>
 #include <zrt/exec/device_of.hpp>
 #include <zrt/exec/observer.hpp>
@@ -195,6 +196,32 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] Result<void> remove_tenant(TenantId tenant) noexcept;
   /// What a tenant, or the host, has asked for and got. Errors: Errc::not_found.
   [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) const noexcept;
+
+  /// Bytes that the engine holds now.
+  [[nodiscard]] HeldMemory memory() noexcept;
+  /// Gives back weights, caches and arenas while nothing runs. All else stays: tenants, ids, ledgers, adapters, and
+  /// requests that wait, so `submit` and `cancel` go on from any thread. No request begins, and prefixes are forgotten.
+  ///
+  /// Errors: Errc::invalid_state while a request runs; Errc::unimplemented for an engine whose runs are recorded.
+  [[nodiscard]] Result<void> evict() noexcept;
+  /// Brings them back: answers are what they were. Where that fails, the next `step` ends what waits as `failed`, and a
+  /// later call may try again.
+  ///
+  /// Errors: the device's, Errc::out_of_memory.
+  [[nodiscard]] Result<void> reopen() noexcept;
+  /// Whether the model can compute: false from `evict` to `reopen`. Meanwhile only the calls named there, and those of
+  /// tenants, adapters and what is known of the file, are of use; others give Errc::invalid_state, and there is no
+  /// executor.
+  [[nodiscard]] bool is_resident() const noexcept;
+  /// Whether requests that wait are held back, so that the engine runs empty. Errors: Errc::unimplemented for an engine
+  /// whose runs are recorded.
+  [[nodiscard]] Result<void> hold(bool on) noexcept;
+  /// Requests that run, in this moment between two steps.
+  [[nodiscard]] std::size_t running() noexcept;
+  /// What a tenant has had of this engine, and whether it has requests; nothing for one that is not there.
+  [[nodiscard]] TenantUse use(TenantId tenant) noexcept;
+  /// Counts what a tenant had of other engines against its rates and its place in line; see ModelSet.
+  void charge(TenantId tenant, const TenantUse& elsewhere) noexcept;
 
   /// Loads a LoRA adapter from a GGUF file, as llama.cpp's converter writes it; requests name it, and its products count
   /// `scale` times. Requests with different adapters, or none, run in one step, each with the bits that it has alone.

@@ -98,6 +98,7 @@ template <class B, class Families, class O> class EngineCore {
     const bool reads = !serving_.arriving().empty();
     place_adapters(known, on_token);
     for (const RequestId id : cancelled_) news_.end_cancelled(id, on_token);
+    if (lost_) fail_waiting(on_token);
     Result<void> ran{};
     if (serving_.left() != 0) ran = run_step(on_token, exec::StopPoll{});
     if (reads) mailbox_.note_unread(serving_.arriving().span());
@@ -110,6 +111,7 @@ template <class B, class Families, class O> class EngineCore {
                                             const exec::StopPoll& stop) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (auto r = expect_resident(); !r) return pass(r);
     auto active = make_request(request);
     if (!active) return pass(active);
     const auto& state = serving_.scheduler().state();
@@ -135,7 +137,7 @@ template <class B, class Families, class O> class EngineCore {
   }
 
   [[nodiscard]] std::uint64_t idle_ns() noexcept {
-    if (mailbox_.has_mail() || !serving_.arriving().empty() || news_.has_untold_end()) return 0;
+    if (mailbox_.has_mail() || !serving_.arriving().empty() || lost_ || news_.has_untold_end()) return 0;
     if (serving_.left() == 0) return kUntilSubmit;
     return serving_.scheduler().idle(serving_.has_tenants() ? model_.options().clock() : 0);
   }
@@ -170,6 +172,57 @@ template <class B, class Families, class O> class EngineCore {
     return *ledger;
   }
 
+  // --- memory ----------------------------------------------------------------------------------------
+
+  [[nodiscard]] bool is_resident() const noexcept { return model_.is_bound(); }
+  [[nodiscard]] std::size_t running() noexcept { return serving_.running(); }
+  [[nodiscard]] HeldMemory memory() noexcept {
+    HeldMemory use = model_.memory();
+    use.caches += serving_.kept_bytes();
+    return use;
+  }
+  [[nodiscard]] Result<void> hold(bool on) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (exec::WatchesRuns<O>) return no_eviction();
+    if (model_.is_bound()) serving_.scheduler().admit(!on);
+    return {};
+  }
+  [[nodiscard]] Result<void> evict() noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (exec::WatchesRuns<O>) return no_eviction();
+    if (!model_.is_bound()) return {};
+    if (const std::size_t running = serving_.running(); running != 0)
+      return fail(Errc::invalid_state, running,
+                  " requests run, expected none: hold the engine and step until they end");
+    serving_.detach();
+    model_.release();
+    return {};
+  }
+  [[nodiscard]] Result<void> reopen() noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (model_.is_bound()) return {};
+    const RoundingMode rounding;
+    Result<void> done = model_.bind();
+    if (done) done = serving_.attach(model_.executor(), model_.options().allocator);
+    if (done) return {};
+    serving_.detach();
+    model_.release();
+    lost_ = done.error();
+    return done;
+  }
+
+  [[nodiscard]] TenantUse use(TenantId tenant) noexcept {
+    TenantUse use = serving_.scheduler().use(serving_.handle(tenant));
+    use.busy = use.busy || mailbox_.has_unread(tenant);
+    return use;
+  }
+  void charge(TenantId tenant, const TenantUse& elsewhere) noexcept {
+    serving_.scheduler().charge(serving_.handle(tenant), elsewhere, model_.options().clock());
+  }
+
   // --- adapters --------------------------------------------------------------------------------------
 
   [[nodiscard]] Result<AdapterId> load_adapter(const model::GgufFile& file, float scale) noexcept {
@@ -195,6 +248,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (auto r = expect_resident(); !r) return pass(r);
     const ActiveRequest* running = news_.find_running(id);
     if (running == nullptr) return fail(Errc::not_found, "no running request has id ", static_cast<std::uint64_t>(id));
     const serve::Sequence& sequence = running->sequence;
@@ -213,6 +267,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> bytes, const Request& request) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (auto r = expect_resident(); !r) return pass(r);
     if (news_.has_untold_end())
       return fail(Errc::invalid_state, "requests have ended since the last step; expected a step, which tells of them");
     const Allocator& allocator = model_.options().allocator;
@@ -258,6 +313,7 @@ template <class B, class Families, class O> class EngineCore {
                                       AdapterId id) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (auto r = expect_resident(); !r) return r;
     if (!gives_logits_) return no_logits();
     const auto adapter = model_.adapters().row_of(id);
     if (!adapter) return pass(adapter);
@@ -267,6 +323,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (auto r = expect_resident(); !r) return pass(r);
     const RoundingMode rounding;
     const text::Tokenizer* tokenizer = model_.tokenizer();
     if (tokenizer == nullptr) return fail(Errc::unsupported_tokenizer, "the model has no vocabulary");
@@ -280,6 +337,7 @@ template <class B, class Families, class O> class EngineCore {
                                          const exec::StopPoll& stop) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (auto r = expect_resident(); !r) return pass(r);
     const RoundingMode rounding;
     return Embedder<B, O>({model_.executor(), serving_, *planner_, model_.tokenizer(), model_.config(),
                            model_.context(), model_.options().allocator})
@@ -287,6 +345,20 @@ template <class B, class Families, class O> class EngineCore {
   }
 
  private:
+  [[nodiscard]] Result<void> expect_resident() const noexcept {
+    if (model_.is_bound()) return {};
+    return fail(Errc::invalid_state, "the engine's memory was given back, expected a call of reopen before");
+  }
+  [[nodiscard]] static std::unexpected<Error> no_eviction() noexcept {
+    return fail(Errc::unimplemented, "a recording of a run holds no eviction");
+  }
+  /// Ends the requests that waited for a model that could not come back.
+  void fail_waiting(const OnToken& on_token) noexcept {
+    const Error lost = *lost_;
+    lost_.reset();
+    news_.fail_waiting(lost, on_token);
+  }
+
   /// Waits where a step would find nothing to do, but no longer than a stop may take.
   void rest() noexcept {
     constexpr std::uint64_t kLongest = 1'000'000;
@@ -483,6 +555,7 @@ template <class B, class Families, class O> class EngineCore {
   RequestNews<B, O, Model> news_;
   std::optional<serve::BatchPlanner> planner_;
   Vector<RequestId> cancelled_;  ///< notes of the step
+  std::optional<Error> lost_;    ///< why the model did not come back
   bool in_call_ = false;
   bool gives_logits_ = true;
 };

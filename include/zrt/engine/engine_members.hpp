@@ -89,6 +89,31 @@ template <class B, class Families, class O>
 Result<TenantLedger> Engine<B, Families, O>::usage(TenantId tenant) const noexcept {
   return core_->usage(tenant);
 }
+template <class B, class Families, class O> HeldMemory Engine<B, Families, O>::memory() noexcept {
+  return core_->memory();
+}
+template <class B, class Families, class O> Result<void> Engine<B, Families, O>::evict() noexcept {
+  return core_->evict();
+}
+template <class B, class Families, class O> Result<void> Engine<B, Families, O>::reopen() noexcept {
+  return core_->reopen();
+}
+template <class B, class Families, class O> bool Engine<B, Families, O>::is_resident() const noexcept {
+  return core_->is_resident();
+}
+template <class B, class Families, class O> Result<void> Engine<B, Families, O>::hold(bool on) noexcept {
+  return core_->hold(on);
+}
+template <class B, class Families, class O> std::size_t Engine<B, Families, O>::running() noexcept {
+  return core_->running();
+}
+template <class B, class Families, class O> TenantUse Engine<B, Families, O>::use(TenantId tenant) noexcept {
+  return core_->use(tenant);
+}
+template <class B, class Families, class O>
+void Engine<B, Families, O>::charge(TenantId tenant, const TenantUse& elsewhere) noexcept {
+  core_->charge(tenant, elsewhere);
+}
 template <class B, class Families, class O>
 Result<AdapterId> Engine<B, Families, O>::load_adapter(std::string_view path, float scale) noexcept {
   return load_adapter_file(ModelLoader<B, Families>::open(path, options().allocator), scale);

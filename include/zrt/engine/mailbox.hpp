@@ -70,6 +70,12 @@ class Mailbox {
     return !requests_.empty();
   }
 
+  /// Whether a tenant has requests that no step has read. Any thread.
+  [[nodiscard]] bool has_unread(TenantId tenant) noexcept {
+    const MutexLock lock(mutex_);
+    return unread_[row_of(tenant)] != 0;
+  }
+
   /// Appends what has come to `requests` and puts the notes in the place of `cancelled`. Locks only when
   /// there is something; after an error all of it is still there.
   [[nodiscard]] Result<void> collect(Vector<Owned<ActiveRequest>>& requests, Vector<RequestId>& cancelled) noexcept {

@@ -4,6 +4,7 @@
 
 #include <zrt/core/owned.hpp>
 #include <zrt/engine/adapter_pool.hpp>
+#include <zrt/engine/held_memory.hpp>
 #include <zrt/engine/model_identity.hpp>
 #include <zrt/engine/model_loader.hpp>
 #include <zrt/engine/tensor_copies.hpp>
@@ -11,6 +12,7 @@
 #include <zrt/exec/thread_pool.hpp>
 
 #include <optional>
+#include <utility>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -31,7 +33,52 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   /// Reads, compiles and binds the model, and starts the default workers.
   [[nodiscard]] Result<void> load() noexcept {
     if (auto r = ModelLoader<B, Families>::load(loaded_, options_); !r) return r;
+    if (auto r = prepare(); !r) return r;
     return bind();
+  }
+
+  /// Gives back the device with weights, states and arenas. What tells about the model stays, as do adapters, and the
+  /// copies that a host's reader gave: the reader may be gone.
+  void release() noexcept {
+    executor_.reset();
+    device_ = typename B::Device{};
+    file().release_pages();
+  }
+  /// Binds the model again.
+  [[nodiscard]] Result<void> bind() noexcept {
+    device_ = make_device<B>(options_.allocator, threads_, device_options_);
+    if constexpr (requires { device_.ready(); })
+      if (auto r = device_.ready(); !r) return r;
+    auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
+                                               exec::OpAdapters<B>::template with_rows<Catalog>(*loaded_.ops),
+                                               plan_weights(), sizes_, device_, observer_);
+    if (!executor) return pass(executor);
+    executor_.emplace(std::move(*executor));
+    if constexpr (requires { B::Device::kCopiesWeights; }) file().release_pages();
+    return {};
+  }
+  [[nodiscard]] bool is_bound() const noexcept { return executor_.has_value(); }
+
+  /// Memory of the bound model; nothing where it is not bound, but for copies that a reader gave.
+  [[nodiscard]] HeldMemory memory() noexcept {
+    HeldMemory use;
+    use.weights = copies_.bytes();
+    if (!executor_) return use;
+    bool uploads = false;
+    executor_->for_each_memory([&](std::string_view what, const auto& memory) {
+      if (what == "weights") {
+        uploads = true;
+        use.weights += memory_bytes(memory);
+      } else {
+        use.work += memory_bytes(memory);
+      }
+    });
+    use.caches = executor_->states().bytes();
+    use.work -= use.caches < use.work ? use.caches : use.work;
+    if (!uploads && use.weights == 0) use.weights = file_bytes_;
+    if constexpr (requires { device_.packed(); })
+      if (const auto store = device_.packed()) use.weights += (*store)->bytes();
+    return use;
   }
 
   /// Returns the identity that the state of a sequence with the adapter at a place belongs to. Reads pieces of every
@@ -76,8 +123,14 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return loaded_.compiled; }
   /// Rows of all ops that the plan can hold.
   [[nodiscard]] const OpTable& op_rows() const noexcept { return *loaded_.ops; }
-  [[nodiscard]] exec::Executor<B, O>& executor() noexcept { return *executor_; }
-  [[nodiscard]] const exec::Executor<B, O>& executor() const noexcept { return *executor_; }
+  [[nodiscard]] exec::Executor<B, O>& executor() noexcept {
+    ZRT_ASSERT(executor_);
+    return *executor_;
+  }
+  [[nodiscard]] const exec::Executor<B, O>& executor() const noexcept {
+    ZRT_ASSERT(executor_);
+    return *executor_;
+  }
   [[nodiscard]] const O& observer() const noexcept { return observer_; }
   [[nodiscard]] typename B::Device& device() noexcept { return device_; }
   [[nodiscard]] AdapterPool& adapters() noexcept { return adapters_; }
@@ -85,8 +138,10 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
  private:
-  [[nodiscard]] Result<void> bind() noexcept {
-    ThreadHook threads = options_.thread_hook;
+  /// What outlives a release: workers, sizes, copies and adapters.
+  [[nodiscard]] Result<void> prepare() noexcept {
+    ThreadHook& threads = threads_;
+    threads = options_.thread_hook;
     if (threads.run == nullptr && options_.threads > 1) {
       auto pool = Owned<exec::ThreadPool>::make(options_.allocator, options_.allocator);
       if (!pool) return pass(pool);
@@ -95,15 +150,12 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
       threads = pool_->hook();
     }
     warn_of_workers(options_.thread_hook.run != nullptr ? threads.workers : options_.threads, threads.workers);
-    device_ = make_device<B>(options_.allocator, threads, device_options_);
-    if constexpr (requires { device_.ready(); })
-      if (auto r = device_.ready(); !r) return r;
     context_ = config().positions;
     const std::uint32_t pages_per_slot = pages_for(context_);
     const auto pages =
         narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");
     if (!pages) return pass(pages);
-    exec::ExecutorSizes sizes;
+    exec::ExecutorSizes& sizes = sizes_;
     sizes.slots = options_.slots;
     sizes.prefill_tokens = options_.chunk + options_.slots;
     const std::uint32_t drawn = options_.slots + options_.draft_tokens;
@@ -117,13 +169,32 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
       if (auto r = copies_.read(file(), plan().plan); !r) return r;
     if constexpr (TakesAdapters<Families>)
       if (auto r = adapters_.open(plan().plan, options_); !r) return r;
-    auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
-                                               exec::OpAdapters<B>::template with_rows<Catalog>(*loaded_.ops),
-                                               plan_weights(), sizes, device_, observer_);
-    if (!executor) return pass(executor);
-    executor_.emplace(std::move(*executor));
-    if constexpr (requires { B::Device::kCopiesWeights; }) file().release_pages();
+    const auto bytes = bytes_in_file();
+    if (!bytes) return pass(bytes);
+    file_bytes_ = *bytes;
     return {};
+  }
+
+  template <class Memory> [[nodiscard]] static std::uint64_t memory_bytes(const Memory& memory) noexcept {
+    if constexpr (requires { memory.heap(); })
+      return memory.bytes();
+    else
+      return memory.size();
+  }
+  /// Of the tensors that the plan reads, each once.
+  [[nodiscard]] Result<std::uint64_t> bytes_in_file() const noexcept {
+    Vector<std::uint8_t> counted(options_.allocator);
+    if (auto r = counted.resize(file().tensors().size()); !r) return pass(r);
+    std::uint64_t bytes = 0;
+    for (const plan::PlanWeight& w : plan().plan.weights) {
+      if (w.inline_data()) continue;
+      const model::GgufTensor* tensor = file().find_tensor(model::TensorRows::of(w.name.view()).tensor);
+      if (tensor == nullptr ||
+          std::exchange(counted[static_cast<std::size_t>(tensor - file().tensors().data())], std::uint8_t{1}) != 0)
+        continue;
+      bytes += tensor->bytes;
+    }
+    return bytes;
   }
 
   void warn_of_workers(std::uint32_t asked, std::uint32_t run) const noexcept {
@@ -153,6 +224,9 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   TensorCopies copies_;
   AdapterPool adapters_;
   Owned<exec::ThreadPool> pool_;
+  ThreadHook threads_{};
+  exec::ExecutorSizes sizes_{};
+  std::uint64_t file_bytes_ = 0;
   typename B::Device device_{};
   std::optional<exec::Executor<B, O>> executor_;
   std::uint32_t context_ = 0;

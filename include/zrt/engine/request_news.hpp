@@ -101,6 +101,21 @@ template <class B, class O, class Model> class RequestNews {
     while (!serving_.arriving().empty()) end(take_arriving(0, FinishReason::cancelled), on_token);
   }
 
+  /// Ends all requests, none of which runs, with an error.
+  void fail_waiting(const Error& error, const OnToken& on_token) noexcept {
+    for (Owned<ActiveRequest>& a : serving_.requests())
+      if (a) {
+        a->finish = FinishReason::failed;
+        a->error = error;
+        cancel_now(*a);
+      }
+    tell(on_token);
+    while (!serving_.arriving().empty()) {
+      serving_.arriving()[0]->error = error;
+      end(take_arriving(0, FinishReason::failed), on_token);
+    }
+  }
+
   /// Ends a request wherever it is; it may have ended already.
   void end_cancelled(RequestId id, const OnToken& on_token) noexcept {
     for (std::size_t i = 0; i < serving_.arriving().size(); ++i)

@@ -42,10 +42,7 @@ template <class B> class Serving {
     shares_prefixes_ = options.prefix_cache;
     const exec::ExecutorSizes& sizes = executor.sizes();
     const Allocator& allocator = options.allocator;
-    auto slots = serve::SlotTable<B>::make(executor.states(), executor.device(), executor.cache_groups(), sizes.slots,
-                                           sizes.pages_per_slot, allocator);
-    if (!slots) return pass(slots);
-    slots_.emplace(std::move(*slots));
+    if (auto r = attach_slots(executor, allocator); !r) return r;
     pages_per_slot_ = sizes.pages_per_slot;
     auto scheduler = Scheduler::make(limits_of(sizes, options), allocator);
     if (!scheduler) return pass(scheduler);
@@ -62,9 +59,7 @@ template <class B> class Serving {
     if (auto r = lent_.resize(std::size_t{sizes.slots} * sizes.pages_per_slot); !r) return r;
     for (std::uint32_t& page : lent_) page = serve::kNoPage;
     kept_bytes_ = static_cast<std::size_t>(slots_->own_bytes(sizes.pages_per_slot * kPageTokens));
-    auto kept = Buffer::zeroed(allocator, kept_bytes_ * scheduler_->state().limits.checkpoints);
-    if (!kept) return pass(kept);
-    kept_ = std::move(*kept);
+    if (auto r = make_kept(allocator); !r) return r;
     if constexpr (serve::kAudits) {
       auto audit = serve::Audit::make(scheduler_->state().limits, allocator);
       if (!audit) return pass(audit);
@@ -72,6 +67,27 @@ template <class B> class Serving {
     }
     return create_host();
   }
+
+  /// Gives back slots and kept states of an executor that goes away; nothing runs. Prefixes are forgotten, and nothing
+  /// begins until there is another executor.
+  void detach() noexcept {
+    ZRT_ASSERT(running() == 0);
+    scheduler_->admit(false);
+    scheduler_->drop_cache();
+    for (serve::Handle& owner : owners_) owner = 0;
+    slots_.reset();
+    kept_ = {};
+  }
+  /// Takes the slots of an executor of the same sizes.
+  template <class O>
+  [[nodiscard]] Result<void> attach(exec::Executor<B, O>& executor, const Allocator& allocator) noexcept {
+    if (auto r = attach_slots(executor, allocator); !r) return r;
+    if (auto r = make_kept(allocator); !r) return r;
+    scheduler_->admit(true);
+    return {};
+  }
+  /// Bytes of states that wait for whoever resumes from them.
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_.size(); }
 
   [[nodiscard]] Scheduler& scheduler() noexcept { return *scheduler_; }
   [[nodiscard]] serve::SlotTable<B>& slots() noexcept { return *slots_; }
@@ -264,6 +280,22 @@ template <class B> class Serving {
   [[nodiscard]] Result<void> advance(const exec::Batch& batch) noexcept { return slots_->advance(batch); }
 
  private:
+  template <class O>
+  [[nodiscard]] Result<void> attach_slots(exec::Executor<B, O>& executor, const Allocator& allocator) noexcept {
+    const exec::ExecutorSizes& sizes = executor.sizes();
+    auto slots = serve::SlotTable<B>::make(executor.states(), executor.device(), executor.cache_groups(), sizes.slots,
+                                           sizes.pages_per_slot, allocator);
+    if (!slots) return pass(slots);
+    slots_.emplace(std::move(*slots));
+    return {};
+  }
+  [[nodiscard]] Result<void> make_kept(const Allocator& allocator) noexcept {
+    auto kept = Buffer::zeroed(allocator, kept_bytes_ * scheduler_->state().limits.checkpoints);
+    if (!kept) return pass(kept);
+    kept_ = std::move(*kept);
+    return {};
+  }
+
   static constexpr serve::Handle kLent = ~serve::Handle{0};
 
   [[nodiscard]] serve::SchedulerLimits limits_of(const exec::ExecutorSizes& sizes,

@@ -4,12 +4,14 @@
 
 #include <zrt/serve/quota.hpp>
 #include <zrt/serve/tenant_ledger.hpp>
+#include <zrt/serve/tenant_use.hpp>
 
 namespace zrt::inline ZRT_ABI {
 
 using serve::ServiceClass;
 using serve::TenantLedger;
 using serve::TenantQuota;
+using serve::TenantUse;
 
 /// Names a tenant; never reused by an engine. TenantId{} is the host itself: interactive, and bound by nothing but the
 /// machine.

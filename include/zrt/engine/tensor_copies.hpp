@@ -41,6 +41,11 @@ class TensorCopies {
     return {};
   }
 
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Buffer& tensor : tensors_) sum += tensor.size();
+    return sum;
+  }
   [[nodiscard]] exec::WeightSource source() const noexcept { return {this, &TensorCopies::find}; }
 
  private:

@@ -18,6 +18,7 @@ template <class Rules> class FairAdmission {
 
   void run() noexcept {
     for (TenantRow& t : s_.tenants) t.waits_for_pages = false;
+    if (!s_.admits) return;
     admit_floor();
     for (std::uint32_t c = 0; c < kServiceClasses; ++c) admit_class(static_cast<ServiceClass>(c));
   }

@@ -34,8 +34,8 @@ struct StepPlan {
 ///
 /// What else a slot has, be it recurrent state or the pages that a window shows, is state: it is kept in checkpoints.
 ///
-/// Not here: several models (a field for them is there, and always 0), and a reset of the
-/// whole pool.
+/// It serves one model. Where several share a machine, each has a scheduler of its own, and charge() tells it what its
+/// tenants had of the others (engine/model_set.hpp).
 template <class Rules = AllRules> class Scheduler {
  public:
   [[nodiscard]] static Result<Scheduler> make(const SchedulerLimits& limits, const Allocator& allocator,
@@ -97,6 +97,7 @@ template <class Rules = AllRules> class Scheduler {
   [[nodiscard]] std::uint64_t idle(std::uint64_t now) const noexcept {
     if (s_.free_requests.size() == s_.requests.size()) return kUntilSubmit;
     if (!s_.quiet || s_.held != 0) return 0;  // clients that do not read end after a number of steps
+    if (!s_.admits && s_.free_slots() == s_.limits.slots) return kUntilSubmit;
     std::uint64_t wait = kUntilSubmit;
     for (const TenantRow& t : s_.tenants)
       if (t.live && t.backlogged()) {
@@ -125,6 +126,35 @@ template <class Rules = AllRules> class Scheduler {
       return 0;
     }
     return s_.request_handle(request);
+  }
+
+  /// Whether requests that wait may begin. What runs goes on either way, but one that is preempted waits too.
+  void admit(bool on) noexcept {
+    s_.admits = on;
+    s_.quiet = false;
+  }
+  /// Gives back every page that no slot lists: prefixes are forgotten, and states that were kept.
+  void drop_cache() noexcept {
+    while (s_.evict_oldest()) {
+    }
+  }
+
+  /// What a tenant has had of this machine; nothing for one that is not there.
+  [[nodiscard]] TenantUse use(Handle tenant) const noexcept {
+    const std::uint32_t row = s_.find_tenant(tenant);
+    return row == kNone ? TenantUse{} : s_.tenants[row].use();
+  }
+  /// Counts what a tenant has had elsewhere up to `now`, as if it had had it here: its service and its rates.
+  void charge(Handle tenant, const TenantUse& elsewhere, std::uint64_t now) noexcept {
+    const std::uint32_t row = s_.find_tenant(tenant);
+    if (row == kNone) return;
+    if (now > s_.now) s_.now = now;
+    TenantRow& t = s_.tenants[row];
+    t.decoded.advance(s_.now);
+    t.prefilled.advance(s_.now);
+    t.decoded.add(elsewhere.decoded);
+    t.prefilled.add(elsewhere.prefilled);
+    s_.add_service(t, elsewhere.service);
   }
 
   /// A free slot, or kNone, for work of the host's own that ends before the next step.
@@ -256,9 +286,7 @@ template <class Rules = AllRules> class Scheduler {
       case ArrivalKind::client_ready:
         return change_request(a);
       case ArrivalKind::drop_cache:
-        while (s_.evict_oldest()) {
-        }
-        return;
+        return drop_cache();
     }
   }
 

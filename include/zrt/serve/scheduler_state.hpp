@@ -86,6 +86,7 @@ template <class Rules> struct SchedulerState {
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
   bool floor_to_batch = false;     ///< which class holds the floor next
+  bool admits = true;              ///< requests that wait may begin
   bool quiet = false;              ///< the last step did nothing, and nothing came since: time alone changes that
 
   [[nodiscard]] bool keeps(Rule rule) const noexcept { return rules.keeps(rule); }
@@ -348,6 +349,9 @@ template <class Rules> struct SchedulerState {
     tell(EventKind::token, request, token);
   }
 
+  void add_service(TenantRow& t, std::uint64_t cost) const noexcept {
+    t.service += cost * kServiceUnit / (keeps(Rule::weigh_service) ? t.quota.weight : 16);
+  }
   /// Counts service: a position of the prompt once, a generated one twice, neither again after a preemption.
   void charge_service(std::uint32_t request, std::uint32_t begin, std::uint32_t end_position) noexcept {
     RequestRow& r = requests[request];
@@ -360,7 +364,8 @@ template <class Rules> struct SchedulerState {
     const std::uint32_t border = first > r.prompt ? first : end_position < r.prompt ? end_position : r.prompt;
     const std::uint64_t read = keeps(Rule::charge_prefill) ? border - first : 0;
     const std::uint64_t cost = read + std::uint64_t{2} * (end_position - border);
-    t.service += cost * kServiceUnit / (keeps(Rule::weigh_service) ? t.quota.weight : 16);
+    t.computed += cost;
+    add_service(t, cost);
     r.charged = end_position;
   }
 

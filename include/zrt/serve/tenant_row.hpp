@@ -6,6 +6,7 @@
 #include <zrt/serve/page_meta.hpp>
 #include <zrt/serve/quota.hpp>
 #include <zrt/serve/tenant_ledger.hpp>
+#include <zrt/serve/tenant_use.hpp>
 #include <zrt/serve/token_window.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
@@ -20,8 +21,9 @@ struct TenantRow {
   TenantQuota quota{};
   TokenWindow decoded{};
   TokenWindow prefilled{};
-  std::uint64_t service = 0;  ///< virtual: lifted when the tenant comes back from idleness
-  std::uint64_t charge = 0;   ///< pages
+  std::uint64_t service = 0;   ///< virtual: lifted when the tenant comes back from idleness
+  std::uint64_t computed = 0;  ///< service here, by no weight and never lifted
+  std::uint64_t charge = 0;    ///< pages
   std::uint32_t slots = 0;
   std::uint32_t queued = 0;
   std::uint32_t first = kNone;  ///< of the queue
@@ -33,6 +35,8 @@ struct TenantRow {
     return quota.group != 0 ? kGroupScope | quota.group : handle_of(row, generation);
   }
   [[nodiscard]] bool backlogged() const noexcept { return queued != 0 || slots != 0; }
+  /// What it has had here.
+  [[nodiscard]] TenantUse use() const noexcept { return {backlogged(), computed, decoded.taken(), prefilled.taken()}; }
   /// Nanoseconds until a rate that is used up may have room; 0: none is.
   [[nodiscard]] std::uint64_t until_rate(std::uint64_t now) const noexcept {
     const std::uint64_t decode = decoded.room(quota.decode_tokens_per_s) == 0 ? decoded.until_room(now) : 0;

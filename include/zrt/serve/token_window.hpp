@@ -28,6 +28,11 @@ class TokenWindow {
   }
 
   void take(std::uint32_t tokens) noexcept {
+    add(tokens);
+    taken_ += tokens;
+  }
+  /// Counts tokens that were taken elsewhere and share the rate.
+  void add(std::uint64_t tokens) noexcept {
     counts_[tick_ % kBuckets] += tokens;
     sum_ += tokens;
   }
@@ -40,9 +45,13 @@ class TokenWindow {
       const std::uint64_t back = bucket < left ? bucket : left;
       bucket -= back;
       sum_ -= back;
+      taken_ -= back;
       left -= back;
     }
   }
+
+  /// Tokens that were taken here since the beginning and not given back.
+  [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
 
   /// Tokens that may still be taken at `rate` tokens a second; ~0 is no limit, so that it holds where time stands still.
   [[nodiscard]] std::uint32_t room(std::uint32_t rate) const noexcept {
@@ -65,6 +74,7 @@ class TokenWindow {
 
   std::array<std::uint64_t, kBuckets> counts_{};
   std::uint64_t sum_ = 0;
+  std::uint64_t taken_ = 0;
   std::uint64_t tick_ = 0;
 };
 
