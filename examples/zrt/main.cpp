@@ -129,8 +129,7 @@ CLI::Option* add_tier(CLI::App& app, CardChoice& card) {
       ->check(CLI::IsMember(tiers()));
 }
 
-void add_model(CLI::App& app, ModelOptions& model) {
-  add_path(app, model.path);
+void add_backend(CLI::App& app, ModelOptions& model) {
   app.add_option("--backend", model.backend,
                  "cpu, reference, vulkan for a GPU, pm4 for an AMD card by its queues, or auto: a GPU by Vulkan, else "
                  "the processor")
@@ -145,6 +144,11 @@ void add_model(CLI::App& app, ModelOptions& model) {
       throw CLI::ValidationError(tier->get_name(), "backend " + model.backend + " has no tiers");
   });
   add_threads(app, model.threads, "Workers of a step");
+}
+
+void add_model(CLI::App& app, ModelOptions& model) {
+  add_path(app, model.path);
+  add_backend(app, model);
 }
 
 void add_kv(CLI::App& app, std::string& kv) {
@@ -283,15 +287,23 @@ void add_serve(CLI::App& app, ServeOptions& o) {
                             const char* purpose) {
     app.add_option(name, value, purpose)->check(kDecimal)->check(CLI::Range(least, most))->capture_default_str();
   };
-  add_model(app, o.model);
+  app.add_option("-m,--model", o.models, "GGUF file, or NAME=FILE; given several times, each is NAME=FILE")
+      ->required()
+      ->envname("ZRT_MODEL")
+      ->type_name(kFile)
+      ->take_all();
+  add_backend(app, o.model);
+  count("--memory", o.memory_mib, 0, 1u << 30,
+        "MiB of all models together; who is idle makes room for others. 0: all stay in memory");
   app.add_option("--host", o.host, "Address or name to listen on, or unix:PATH")->capture_default_str();
   count("--port", o.port, 0, 65535, "Port to listen on; 0 takes a free one");
-  app.add_option("--alias", o.alias, "Id of the model (default: the file's name)");
+  app.add_option("--alias", o.alias, "Id of the one model (default: the file's name)");
   app.add_option("--keys", o.keys, "JSON file with tenants and their keys; SIGHUP reads it again")->type_name(kFile);
   add_chat_template(app, o.chat_template);
   const auto adapters =
       app.add_option("--adapter", o.adapters,
-                     "LoRA adapter as a model of its own: NAME=FILE, :SCALE behind it; may be given several times")
+                     "LoRA adapter as a model of its own: NAME=FILE, :SCALE behind it; of one of several models "
+                     "MODEL:NAME=FILE; may be given several times")
           ->type_name("NAME=FILE")
           ->take_all();
   app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text")->excludes(adapters);

@@ -82,7 +82,7 @@ Json heaps_json(const EngineMemory& memory, std::uint64_t mapped) {
 }  // namespace
 
 Json memory_json(Model& model) {
-  const EngineMemory memory = model.memory();
+  const EngineMemory memory = model.memory_parts();
   const std::uint64_t weights = weight_bytes(model);
   const std::uint64_t constants = model.plan().plan.constants.size();
   const std::uint64_t named =

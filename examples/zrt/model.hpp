@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/engine/embedding.hpp>
+#include <zrt/engine/held_memory.hpp>
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/model/family.hpp>
@@ -88,7 +89,18 @@ class Model {
   [[nodiscard]] virtual const zrt::plan::CompiledPlan& plan() const = 0;
   [[nodiscard]] virtual const zrt::text::Tokenizer* tokenizer() const = 0;
   [[nodiscard]] virtual std::uint32_t context() const = 0;
-  [[nodiscard]] virtual EngineMemory memory() = 0;
+  /// For a model in memory.
+  [[nodiscard]] virtual EngineMemory memory_parts() = 0;
+
+  // What zrt::ModelSet asks of an engine.
+  [[nodiscard]] virtual zrt::HeldMemory memory() = 0;
+  [[nodiscard]] virtual zrt::Result<void> evict() = 0;
+  [[nodiscard]] virtual zrt::Result<void> reopen() = 0;
+  [[nodiscard]] virtual bool is_resident() const = 0;
+  [[nodiscard]] virtual zrt::Result<void> hold(bool on) = 0;
+  [[nodiscard]] virtual std::size_t running() = 0;
+  [[nodiscard]] virtual zrt::TenantUse use(zrt::TenantId tenant) = 0;
+  virtual void charge(zrt::TenantId tenant, const zrt::TenantUse& elsewhere) = 0;
 
   [[nodiscard]] virtual zrt::Result<zrt::RequestId> submit(const zrt::Request& request) = 0;
   virtual void cancel(zrt::RequestId id) = 0;

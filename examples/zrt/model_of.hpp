@@ -44,7 +44,7 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   const zrt::plan::CompiledPlan& plan() const override { return engine_.plan(); }
   const zrt::text::Tokenizer* tokenizer() const override { return engine_.tokenizer(); }
   std::uint32_t context() const override { return engine_.context(); }
-  EngineMemory memory() override {
+  EngineMemory memory_parts() override {
     auto& executor = engine_.executor();
     std::vector<std::uint32_t> pages;
     for (const zrt::exec::CacheGroup& group : executor.cache_groups()) pages.push_back(group.pages);
@@ -58,6 +58,15 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
             executor.sizes().prefill_tokens,
             parts()};
   }
+
+  zrt::HeldMemory memory() override { return engine_.memory(); }
+  zrt::Result<void> evict() override { return engine_.evict(); }
+  zrt::Result<void> reopen() override { return engine_.reopen(); }
+  bool is_resident() const override { return engine_.is_resident(); }
+  zrt::Result<void> hold(bool on) override { return engine_.hold(on); }
+  std::size_t running() override { return engine_.running(); }
+  zrt::TenantUse use(zrt::TenantId tenant) override { return engine_.use(tenant); }
+  void charge(zrt::TenantId tenant, const zrt::TenantUse& elsewhere) override { engine_.charge(tenant, elsewhere); }
 
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }

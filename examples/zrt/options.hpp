@@ -40,13 +40,15 @@ struct ChatOptions : SampledOptions {
 };
 
 struct ServeOptions {
-  ModelOptions model;
+  ModelOptions model;               ///< how each model is opened; its path is empty
+  std::vector<std::string> models;  ///< FILE, or NAME=FILE for each of several
+  std::uint64_t memory_mib = 0;     ///< of all models together; 0: no bound
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;
   std::string alias;  ///< the model's id; empty: the file's name
   std::string keys;   ///< file with tenants; empty: anyone on this machine
   std::string chat_template;
-  std::vector<std::string> adapters;  ///< NAME=FILE[:SCALE]
+  std::vector<std::string> adapters;  ///< NAME=FILE[:SCALE], of several models MODEL:NAME=FILE[:SCALE]
   std::vector<std::string> origins;
   std::string metrics_compat;
   std::uint32_t slots = 8;

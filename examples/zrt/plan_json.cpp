@@ -203,7 +203,7 @@ zrt::plan::StepWork full_decode(const ExecutionPlan& plan, std::uint32_t slots, 
 Json plan_json(Model& model) {
   Json out = plan_json(model.plan(), model.backend(), model.isa());
   const ExecutionPlan& plan = model.plan().plan;
-  const zrt::plan::StepWork step = full_decode(plan, model.memory().slots, model.context());
+  const zrt::plan::StepWork step = full_decode(plan, model.memory_parts().slots, model.context());
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const zrt::plan::Traffic t = zrt::plan::traffic(plan, plan.instruction(i), step);
     out["instructions"][i]["bytes"] = {{"weights", t.weights}, {"pages", t.pages}, {"activations", t.activations}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/serve.cpp: a server of the OpenAI API: opens, waits for signals, drains.
-#include "adapter_choice.hpp"
 #include "chat_template_source.hpp"
 #include "commands.hpp"
+#include "model_choice.hpp"
 #include "output.hpp"
 #include "server/api.hpp"
 #include "server/http_server.hpp"
@@ -52,16 +52,18 @@ std::size_t most_connections() {
   return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur, kOwn * 2, kMost) - kOwn);
 }
 
-std::string model_id(const ServeOptions& o) {
-  return o.alias.empty() ? std::filesystem::path(o.model.path).stem().string() : o.alias;
-}
+/// A model with what the server shows of it.
+struct OpenedModel {
+  std::unique_ptr<Model> model;
+  std::unique_ptr<ServedModel> served;
+};
 
-zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o, const std::vector<NamedAdapter>& adapters) {
-  const auto rank = adapter_rank(adapters);
+zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const NamedModel& named) {
+  const auto rank = adapter_rank(named.adapters);
   if (!rank) return zrt::pass(rank);
   zrt::EngineOptions options;
-  if (!adapters.empty()) {
-    options.adapters = static_cast<std::uint32_t>(adapters.size());
+  if (!named.adapters.empty()) {
+    options.adapters = static_cast<std::uint32_t>(named.adapters.size());
     options.adapter_rank = *rank;
   }
   options.context = o.context;
@@ -70,24 +72,66 @@ zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o, const std
   options.draft_tokens = o.embeddings ? 0 : o.draft;
   options.embeddings = o.embeddings;
   // The server's own queue is full before the engine's, so what the engine refuses is a tenant's.
-  options.queue = o.slots + o.queue;
+  options.queue = static_cast<std::uint32_t>(o.models.size()) * o.slots + o.queue;
   options.prefix_cache = !o.embeddings;
   options.step_latency_ns = std::uint64_t{o.step_ms} * 1'000'000;
   options.kept_states = o.embeddings ? 0 : o.slots;
   options.penalty_window = kPenaltyWindow;
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
-  return open_model(o.model, options);
+  ModelOptions model = o.model;
+  model.path = named.path;
+  return open_model(model, options);
 }
 
-/// Loads the adapters and shows them beside the model.
-zrt::Result<void> load_adapters(const std::vector<NamedAdapter>& adapters, Model& model, ServedModel& served) {
-  for (const NamedAdapter& adapter : adapters) {
-    const auto id = model.load_adapter(adapter.choice.path, adapter.choice.scale);
+/// Opens a model with its adapters, and reads its template.
+zrt::Result<OpenedModel> open_served(const ServeOptions& o, const NamedModel& named) {
+  auto model = open_engine(o, named);
+  if (!model) return zrt::pass(model);
+  const auto source = chat_template_source(o.chat_template, **model);
+  if (!source) return zrt::pass(source);
+  auto served = served_model(**model, named.name, *source);
+  if (!served) return zrt::pass(served);
+  for (const NamedAdapter& adapter : named.adapters) {
+    const auto id = (*model)->load_adapter(adapter.choice.path, adapter.choice.scale);
     if (!id) return std::unexpected(of_file(id.error(), adapter.choice.path));
-    served.adapters.push_back({adapter.name, *id});
+    (*served)->adapters.push_back({adapter.name, *id});
   }
-  return {};
+  return OpenedModel{std::move(*model), std::move(*served)};
 }
+
+/// The models of a server, which views them from one address.
+struct Box {
+  std::vector<std::unique_ptr<Model>> engines;
+  ServedModels served;
+  std::optional<zrt::ModelSet<Model>> set;
+
+  /// Opens one after the other: with a bound on memory, each leaves when the next one needs its place.
+  [[nodiscard]] zrt::Result<void> open(const ServeOptions& o, const std::vector<NamedModel>& models) {
+    auto made = zrt::ModelSet<Model>::make({.memory = o.memory_mib << 20});
+    if (!made) return zrt::pass(made);
+    set.emplace(std::move(*made));
+    for (const NamedModel& named : models) {
+      auto opened = open_served(o, named);
+      if (!opened) return zrt::pass(opened);
+      const auto place = set->add(*opened->model);
+      if (!place) return std::unexpected(of_file(place.error(), named.path));
+      opened->served->place = *place;
+      engines.push_back(std::move(opened->model));
+      served.push_back(std::move(opened->served));
+    }
+    return {};
+  }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const auto& model : served) out.push_back(model->id);
+    return out;
+  }
+  [[nodiscard]] std::string listed() const {
+    std::string out;
+    for (const auto& model : served) out += (out.empty() ? "" : ", ") + model->id;
+    return out;
+  }
+};
 
 bool is_loopback(const std::string& host) {
   return host == "127.0.0.1" || host == "::1" || host == "localhost" || host.starts_with("unix:");
@@ -130,21 +174,16 @@ int serve_model(const ServeOptions& o) {
   if (!tenants) return failed(tenants.error());
   if (tenants->empty() && !is_loopback(o.host))
     return usage("--host " + o.host + " is open to others and needs --keys");
-  const auto adapters = named_adapters(o.adapters, model_id(o));
-  if (!adapters) return usage(describe(adapters.error()));
-  auto model = open_served(o, *adapters);
-  if (!model) return failed(model.error());
-  const auto source = chat_template_source(o.chat_template, **model);
-  if (!source) return failed(source.error());
-  auto served = served_model(**model, model_id(o), *source);
-  if (!served) return failed(served.error());
-  if (auto loaded = load_adapters(*adapters, **model, **served); !loaded) return failed(loaded.error());
-  Metrics metrics((*served)->id);
-  EngineLoop engine(**model, metrics, o.slots, o.queue);
+  const auto models = named_models(o.models, o.alias, o.adapters);
+  if (!models) return usage(describe(models.error()));
+  Box box;
+  if (auto opened = box.open(o, *models); !opened) return failed(opened.error());
+  Metrics metrics(box.names());
+  EngineLoop engine(*box.set, metrics, o.slots, o.queue);
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
   TenantKeys keys(std::move(*tenants));
   auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
-  Api api({**model, **served, metrics, engine, *work}, keys,
+  Api api({box.served, metrics, engine, *work}, keys,
           {o.origins, o.metrics_compat == "vllm", o.metrics_open, keys.open()});
   HttpServerOptions http;
   http.host = o.host;
@@ -157,7 +196,7 @@ int serve_model(const ServeOptions& o) {
       [&api](const HttpRequest& head) { return api.wants_body(head); }, &refusal_body);
   if (!server) return failed(server.error());
   api.set_connections([&server] { return (*server)->open_connections(); });
-  note("serving " + (*served)->id + " at " +
+  note("serving " + box.listed() + " at " +
        (o.host.starts_with("unix:") ? o.host : "http://" + o.host + ":" + std::to_string((*server)->port())));
   wait_for_end(o, keys, engine, signals);
   note("no new requests; those that run may finish");

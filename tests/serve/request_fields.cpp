@@ -95,20 +95,26 @@ TEST(RequestFields, ErrorsOfTheLibraryAreTheClientsOrNot) {
 }
 
 TEST(Metrics, CountsPerTenant) {
-  Metrics metrics("a \"model\"");
-  metrics.taken(0.002);
-  metrics.first_token(0.03);
-  metrics.next_token(0.03);
-  metrics.ended("length", 1.0);
-  metrics.set_usage("t", {.prompt_tokens = 5, .cached_tokens = 3, .delivered_tokens = 2, .requests_accepted = 1});
-  EXPECT_EQ(metrics.usage("t")->prompt_tokens, 5u);
+  Metrics metrics({"a \"model\"", "b"});
+  const zrt::ModelId a{0}, b{1};
+  metrics.taken(a, 0.002);
+  metrics.first_token(a, 0.03);
+  metrics.next_token(a, 0.03);
+  metrics.ended(a, "length", 1.0);
+  const zrt::TenantLedger used{.prompt_tokens = 5, .cached_tokens = 3, .delivered_tokens = 2, .requests_accepted = 1};
+  metrics.set_usage("t", {used, used});
+  metrics.set_load(b, {.running = 2, .report = {.memory = {.weights = 7}, .resident = true}});
+  EXPECT_EQ(sum_of(*metrics.usage("t")).prompt_tokens, 10u);
   EXPECT_FALSE(metrics.usage("u"));
   const std::string text = metrics.text(true, 3);
-  for (const char* line : {"zrt_requests_total{model_name=\"a \\\"model\\\"\",tenant=\"t\"} 1\n",
-                           "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.04\"} 1\n",
-                           "vllm:prefix_cache_hits_total{model_name=\"a \\\"model\\\"\",engine=\"0\"} 3\n",
-                           "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.02\"} 0\n",
-                           "vllm:inter_token_latency_seconds_count{model_name=\"a \\\"model\\\"\",engine=\"0\"} 1\n"})
+  for (const char* line :
+       {"zrt_requests_total{model_name=\"a \\\"model\\\"\",tenant=\"t\"} 1\n",
+        "zrt_requests_total{model_name=\"b\",tenant=\"t\"} 1\n", "zrt_num_requests_running{model_name=\"b\"} 2\n",
+        "zrt_model_memory_bytes{model_name=\"b\",part=\"weights\"} 7\n", "zrt_model_resident{model_name=\"b\"} 1\n",
+        "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.04\"} 1\n",
+        "vllm:prefix_cache_hits_total{model_name=\"a \\\"model\\\"\",engine=\"0\"} 3\n",
+        "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.02\"} 0\n",
+        "vllm:inter_token_latency_seconds_count{model_name=\"a \\\"model\\\"\",engine=\"0\"} 1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   EXPECT_EQ(metrics.text(false, 3).find("vllm:"), std::string::npos);
 }

@@ -23,8 +23,12 @@ class Server:
             self.write_keys(keys)
             options = (*options, "--keys", self.keys_path)
         self.log = open(self.log_path, "wb")
+        models = [model] if isinstance(model, str) else model
+        given = [word for each in models for word in ("--model", each)]
+        if len(models) == 1 and "--alias" not in options:
+            options = ("--alias", "bard", *options)
         self.process = subprocess.Popen(
-            [program, "serve", "--model", model, "--port", "0", "--threads", "1", "--alias", "bard", *options],
+            [program, "serve", *given, "--port", "0", "--threads", "1", *options],
             stdout=self.log, stderr=self.log)
         self.port = self.wait_for_port()
 

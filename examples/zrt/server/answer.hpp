@@ -11,8 +11,7 @@ namespace program::server {
 
 /// What the server's parts share.
 struct Services {
-  Model& model;
-  const ServedModel& served;
+  const ServedModel& served;  ///< whose answer it is
   Metrics& metrics;
   EngineLoop& engine;
   WorkPool& work;

@@ -70,7 +70,7 @@ const Api::Route Api::kRoutes[] = {
     {"POST", "/v1/embeddings", true, true, &Api::embedding},
 };
 
-Api::Api(Services services, TenantKeys& keys, ApiOptions options)
+Api::Api(ApiServices services, TenantKeys& keys, ApiOptions options)
     : services_(services), keys_(keys), options_(std::move(options)) {}
 
 void Api::handle(const std::shared_ptr<Exchange>& exchange) {
@@ -204,6 +204,20 @@ void Api::reply(const Call& call, const Json& json) {
 
 // --- probes and figures ---------------------------------------------------------------------------------
 
+namespace {
+Json usage_json(const zrt::TenantLedger& used) {
+  return {{"requests", used.requests_accepted},      {"prompt_tokens", used.prompt_tokens},
+          {"cached_tokens", used.cached_tokens},     {"completion_tokens", used.delivered_tokens},
+          {"computed_tokens", used.computed_tokens}, {"recomputed_tokens", used.recomputed_tokens},
+          {"drafted_tokens", used.drafted_tokens},   {"accepted_drafts", used.accepted_drafts},
+          {"preemptions", used.preemptions},         {"refused", used.requests_refused}};
+}
+
+const char* state_of(const zrt::ModelReport& report) {
+  return !report.resident ? "evicted" : report.drains ? "draining" : "loaded";
+}
+}  // namespace
+
 void Api::live(const Call& call) {
   if (!services_.engine.turns()) throw unavailable("the engine has not finished its step", "stuck");
   reply(call, {{"status", "live"}});
@@ -231,61 +245,76 @@ void Api::usage(const Call& call) {
     throw ApiError{403, "invalid_request_error", "permission_denied", {}, "the key is another tenant's", 0};
   const auto used = services_.metrics.usage(call.argument);
   if (!used) throw not_found("there is no tenant '" + call.argument + "'", "tenant_not_found");
-  reply(call, {{"object", "tenant.usage"},
-               {"tenant", call.argument},
-               {"requests", used->requests_accepted},
-               {"prompt_tokens", used->prompt_tokens},
-               {"cached_tokens", used->cached_tokens},
-               {"completion_tokens", used->delivered_tokens},
-               {"computed_tokens", used->computed_tokens},
-               {"recomputed_tokens", used->recomputed_tokens},
-               {"drafted_tokens", used->drafted_tokens},
-               {"accepted_drafts", used->accepted_drafts},
-               {"preemptions", used->preemptions},
-               {"refused", used->requests_refused}});
+  Json json{{"object", "tenant.usage"}, {"tenant", call.argument}};
+  json.update(usage_json(sum_of(*used)));
+  Json by_model = Json::object();
+  for (std::size_t m = 0; m < used->size(); ++m) by_model[services_.metrics.name(m)] = usage_json((*used)[m]);
+  json["models"] = std::move(by_model);
+  reply(call, json);
 }
 /// For the live view of the page: what runs, and tenants for an admin.
 void Api::load(const Call& call) {
-  const EngineLoad load = services_.metrics.load();
+  Json models = Json::array();
+  std::uint32_t slots = 0, running = 0, waiting = 0;
+  double pages = 0.0, used_pages = 0.0;
+  const std::vector<ModelLoad> loads = services_.metrics.loads();
+  for (std::size_t m = 0; m < loads.size(); ++m) {
+    const ModelLoad& load = loads[m];
+    slots += load.slots, running += load.running, waiting += load.waiting;
+    pages += static_cast<double>(load.pages), used_pages += load.pages_used * static_cast<double>(load.pages);
+    models.push_back({{"id", services_.metrics.name(m)},
+                      {"state", state_of(load.report)},
+                      {"slots", load.slots},
+                      {"running", load.running},
+                      {"waiting", load.waiting},
+                      {"pages_used", load.pages_used},
+                      {"memory_bytes", load.report.memory.total()},
+                      {"needs_bytes", load.report.needs},
+                      {"evictions", load.report.evictions}});
+  }
   Json tenants = Json::array();
-  for (const auto& [id, used] : services_.metrics.usages())
-    if (call.tenant.admin || id == call.tenant.id)
+  for (const auto& [id, usage] : services_.metrics.usages())
+    if (call.tenant.admin || id == call.tenant.id) {
+      const zrt::TenantLedger used = sum_of(usage);
       tenants.push_back(
           {{"id", id}, {"requests", used.requests_accepted}, {"completion_tokens", used.delivered_tokens}});
-  reply(call, {{"slots", load.slots},
-               {"running", load.running},
-               {"waiting", load.waiting},
-               {"pages_used", load.pages_used},
+    }
+  reply(call, {{"slots", slots},
+               {"running", running},
+               {"waiting", waiting},
+               {"pages_used", pages == 0.0 ? 0.0 : used_pages / pages},
                {"connections", connections_()},
+               {"models", std::move(models)},
                {"tenants", std::move(tenants)}});
 }
 
 // --- models ---------------------------------------------------------------------------------------------
 
-namespace {
-Json model_json(const ServedModel& model) {
-  return {{"id", model.id}, {"object", "model"}, {"created", model.created}, {"owned_by", "zrt"}};
+Json Api::model_json(const ServedModel& model) const {
+  const zrt::ModelReport report = services_.metrics.loads()[static_cast<std::size_t>(model.place)].report;
+  return {{"id", model.id},    {"object", "model"},         {"created", model.created},
+          {"owned_by", "zrt"}, {"state", state_of(report)}, {"memory_bytes", report.memory.total()}};
 }
-Json adapter_json(const ServedModel& model, const ServedAdapter& adapter) {
+Json Api::adapter_json(const ServedModel& model, const ServedAdapter& adapter) const {
   Json json = model_json(model);
   json["id"] = adapter.id;
   json["parent"] = model.id;
   return json;
 }
-}  // namespace
 
 void Api::models(const Call& call) {
-  const ServedModel& served = services_.served;
-  Json data = Json::array({model_json(served)});
-  for (const ServedAdapter& adapter : served.adapters) data.push_back(adapter_json(served, adapter));
+  Json data = Json::array();
+  for (const auto& served : services_.models) {
+    data.push_back(model_json(*served));
+    for (const ServedAdapter& adapter : served->adapters) data.push_back(adapter_json(*served, adapter));
+  }
   reply(call, {{"object", "list"}, {"data", std::move(data)}});
 }
 void Api::model(const Call& call) {
-  const ServedModel& served = services_.served;
-  if (call.argument == served.id) return reply(call, model_json(served));
-  const auto found = std::ranges::find(served.adapters, call.argument, &ServedAdapter::id);
-  if (found == served.adapters.end()) throw no_model(call.argument);
-  reply(call, adapter_json(served, *found));
+  const ServedModel* served = find_model(services_.models, call.argument);
+  if (served == nullptr) throw no_model(call.argument);
+  if (call.argument == served->id) return reply(call, model_json(*served));
+  reply(call, adapter_json(*served, *std::ranges::find(served->adapters, call.argument, &ServedAdapter::id)));
 }
 
 // --- work -----------------------------------------------------------------------------------------------
@@ -303,7 +332,9 @@ void fit_quota(const zrt::TenantQuota& quota, Asked& choice) {
 /// How many choices of a tenant may run and wait.
 std::optional<std::uint64_t> Api::most_open(const zrt::TenantQuota& quota) const {
   if (quota.max_queued == unbounded_quota().max_queued) return {};
-  return std::min<std::uint64_t>(quota.max_slots, services_.metrics.load().slots) + quota.max_queued;
+  std::uint64_t slots = 0;
+  for (const ModelLoad& load : services_.metrics.loads()) slots += std::min(quota.max_slots, load.slots);
+  return slots + quota.max_queued;
 }
 
 /// The body of a call, once.
@@ -313,9 +344,21 @@ Json Api::body_of(const Call& call) {
   return json;
 }
 
+const ServedModel& Api::model_of(const Json& body) const {
+  const ServedModel* found = nullptr;
+  if (body.is_object())
+    if (const auto name = body.find("model"); name != body.end() && name->is_string())
+      if (found = find_model(services_.models, name->get_ref<const std::string&>());
+          found == nullptr && services_.models.size() > 1)
+        throw no_model(name->get_ref<const std::string&>());
+  return found == nullptr ? *services_.models.front() : *found;
+}
+
 template <class A> void Api::generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&)) {
-  if (services_.served.embeds) throw bad_field("model", "the model gives embeddings, not text");
-  GenerationRequest request = read(body_of(call), services_.served);
+  const Json body = body_of(call);
+  const ServedModel& served = model_of(body);
+  if (served.embeds) throw bad_field("model", "the model gives embeddings, not text");
+  GenerationRequest request = read(body, served);
   if (request.choices.size() > services_.engine.most())
     throw bad_field("n", "the request asks for " + std::to_string(request.choices.size()) +
                              " choices, slots and queue hold " + std::to_string(services_.engine.most()));
@@ -325,6 +368,7 @@ template <class A> void Api::generate(const Call& call, GenerationRequest (*read
                              " choices, the queue of its tenant holds " + std::to_string(quota.max_queued));
   for (Asked& choice : request.choices) {
     choice.tenant = call.tenant.id;
+    choice.model = served.place;
     fit_quota(quota, choice);
   }
   if (!request.ignored.empty()) {
@@ -334,7 +378,8 @@ template <class A> void Api::generate(const Call& call, GenerationRequest (*read
     call.exchange->add_header("X-Zrt-Ignored-Fields", names);
   }
   request.most_open = most_open(quota);
-  auto answer = std::make_shared<A>(services_, call.exchange, std::move(request));
+  auto answer = std::make_shared<A>(Services{served, services_.metrics, services_.engine, services_.work},
+                                    call.exchange, std::move(request));
   answer->start();
 }
 
@@ -360,17 +405,20 @@ std::unique_ptr<EmbedJob> job_of(const EmbeddingRequest& request, const Tenant& 
 }  // namespace
 
 void Api::embedding(const Call& call) {
-  if (!services_.served.embeds)
+  const Json body = body_of(call);
+  const ServedModel& served = model_of(body);
+  if (!served.embeds)
     throw bad_field("model", "the model gives text, not embeddings; zrt serve --embeddings serves vectors");
-  auto request = std::make_shared<EmbeddingRequest>(read_embedding_request(body_of(call), services_.served));
-  auto job = job_of(*request, call.tenant, services_.served.pooling);
+  auto request = std::make_shared<EmbeddingRequest>(read_embedding_request(body, served));
+  auto job = job_of(*request, call.tenant, served.pooling);
+  job->model = served.place;
   job->gone = [exchange = call.exchange] { return exchange->gone(); };
-  job->hear = [this, call, request](zrt::Result<TextVectors> found) {
+  job->hear = [this, call, request, &served](zrt::Result<TextVectors> found) {
     auto kept = std::make_shared<zrt::Result<TextVectors>>(std::move(found));
-    services_.work.post([this, call, request, kept] {
+    services_.work.post([this, call, request, kept, &served] {
       try {
         if (!*kept) throw api_error(kept->error(), "input");
-        reply(call, embedding_answer(*request, **kept, services_.served));
+        reply(call, embedding_answer(*request, **kept, served));
       } catch (const ApiError& error) {
         reply_error(*call.exchange, error, services_.metrics);
       }

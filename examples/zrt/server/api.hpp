@@ -15,10 +15,18 @@ struct ApiOptions {
   bool local = true;  ///< only names of this machine are answered: no page of another host reaches it through a browser
 };
 
+/// What the routes answer with.
+struct ApiServices {
+  const ServedModels& models;
+  Metrics& metrics;
+  EngineLoop& engine;
+  WorkPool& work;
+};
+
 /// Answers exchanges. Any thread.
 class Api {
  public:
-  Api(Services services, TenantKeys& keys, ApiOptions options);
+  Api(ApiServices services, TenantKeys& keys, ApiOptions options);
 
   /// Whether a request of this head is read with its body; else `handle` refuses it without.
   [[nodiscard]] bool wants_body(const HttpRequest& head) const;
@@ -71,7 +79,12 @@ class Api {
   [[nodiscard]] static Json body_of(const Call& call);
   void reply(const Call& call, const Json& json);
 
-  Services services_;
+  /// The model that a body names; the first where it names none, whose reader says so.
+  [[nodiscard]] const ServedModel& model_of(const Json& body) const;
+  [[nodiscard]] Json model_json(const ServedModel& model) const;
+  [[nodiscard]] Json adapter_json(const ServedModel& model, const ServedAdapter& adapter) const;
+
+  ApiServices services_;
   TenantKeys& keys_;
   ApiOptions options_;
   std::function<std::size_t()> connections_ = [] { return std::size_t{0}; };

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "grammar_cache.hpp"
-#include <zrt/engine/request.hpp>
+#include <zrt/engine/model_set.hpp>
 
 #include <chrono>
 #include <optional>
@@ -14,6 +14,7 @@ namespace program::server {
 /// What one choice is sampled from.
 struct Asked {
   std::string tenant{};  ///< whose it is
+  zrt::ModelId model{};
   zrt::AdapterId adapter{};
   std::vector<std::int32_t> tokens;
   zrt::Sampling sampling{};

@@ -31,6 +31,7 @@ struct TextVectors {
 struct EmbedJob {
   std::string tenant;
   zrt::TenantQuota quota{};
+  zrt::ModelId model{};
   std::vector<std::vector<std::int32_t>> texts;
   zrt::Pooling pooling = zrt::Pooling::last;
   std::function<void(zrt::Result<TextVectors>)> hear;

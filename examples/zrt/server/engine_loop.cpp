@@ -17,6 +17,8 @@ constexpr std::chrono::milliseconds kShowTime{100};
 constexpr std::size_t kMostStarts = 256;
 /// Nanoseconds without a step while every tenant at hand waits for its rate: probes must see that the loop turns.
 constexpr std::uint64_t kLongestIdle = 1'000'000'000;
+/// Steps that fail in a row, of several models, before all that runs ends.
+constexpr std::uint32_t kMostFailures = 16;
 
 double seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -59,10 +61,13 @@ struct EngineLoop::Choice {
   bool taken = false;
 };
 
-EngineLoop::EngineLoop(Model& model, Metrics& metrics, std::uint32_t slots, std::uint32_t queue)
-    : model_(model), metrics_(metrics), slots_(slots), most_(slots + queue), tenants_(model, metrics), thread_([this] {
-        run();
-      }) {}
+EngineLoop::EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue)
+    : models_(models),
+      metrics_(metrics),
+      slots_(slots),
+      most_(slots * static_cast<std::uint32_t>(models.size()) + queue),
+      tenants_(models, metrics),
+      thread_([this] { run(); }) {}
 
 EngineLoop::~EngineLoop() { stop(); }
 
@@ -151,7 +156,7 @@ void EngineLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
            change_ != nullptr;
   };
   if (left_ == 0 && embedding_.empty()) return changed_.wait(lock, is_called);
-  const std::uint64_t idle = left_ != 0 ? model_.idle_ns() : embedding_.idle_ns(now_ns());
+  const std::uint64_t idle = left_ != 0 ? models_.idle_ns() : embedding_.idle_ns(now_ns());
   if (idle != 0) changed_.wait_for(lock, std::chrono::nanoseconds(std::min(idle, kLongestIdle)), is_called);
 }
 
@@ -171,8 +176,8 @@ bool EngineLoop::collect() {
 
 void EngineLoop::cancel_ended() {
   for (const Ticket ticket : ending_)
-    for (const auto& [id, choice] : running_)
-      if (choice->ticket == ticket) model_.cancel(zrt::RequestId{id});
+    for (const auto& [place, choice] : running_)
+      if (choice->ticket == ticket) models_.cancel(place.model, place.id);
   // Of a job that has not started, another turn will.
   std::erase_if(ending_, [this](Ticket ticket) {
     return std::none_of(started_.begin(), started_.end(), [ticket](const Job& job) { return job.ticket == ticket; });
@@ -199,7 +204,7 @@ void EngineLoop::start_jobs() {
 /// The one place where the engine learns of a choice.
 void EngineLoop::start(const Job& job, std::uint32_t index) {
   const Asked& asked = job.choices[index];
-  auto choice = std::make_unique<Choice>(asked, *model_.tokenizer());
+  auto choice = std::make_unique<Choice>(asked, *models_.engine(asked.model).tokenizer());
   choice->ticket = job.ticket;
   choice->index = index;
   choice->hear = job.hear;
@@ -220,7 +225,7 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
     refusal = tenant.error();
   if (auto set = choice->stops.set(asked.stops); !set) refusal = set.error();
   zrt::Result<zrt::RequestId> id{};
-  if (!refusal) id = model_.submit(request);
+  if (!refusal) id = models_.submit(asked.model, request);
   if (!refusal && !id) refusal = id.error();
   if (refusal) {
     choice->hear({.kind = Said::Kind::end,
@@ -232,10 +237,11 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
     --open_;
     return emptied_.notify_all();
   }
-  metrics_.taken(seconds(Clock::now() - job.arrived));
+  metrics_.taken(asked.model, seconds(Clock::now() - job.arrived));
   tenants_.began(choice->tenant);
-  submitted_.push_back(*id);
-  running_.emplace(static_cast<std::uint64_t>(*id), std::move(choice));
+  const Place place{asked.model, *id};
+  submitted_.push_back(place);
+  running_.emplace(place, std::move(choice));
 }
 
 /// Texts to embed run when no request does: an engine gives vectors or text.
@@ -245,12 +251,18 @@ void EngineLoop::run_embeddings() {
   EmbedJob& job = *piece.job;
   const zrt::Error left = zrt::Error::of(zrt::Errc::cancelled, "the client has left");
   if (job.gone()) return end_embedding(job, &left);
+  if (const auto brought = models_.bring(job.model); !brought) {
+    // It waits for its place in memory, as the requests of others run empty.
+    if (brought.error().code() == zrt::Errc::capacity_exceeded) return;
+    return end_embedding(job, &brought.error());
+  }
   std::vector<zrt::EmbedInput> inputs;
   for (std::size_t i = 0; i < piece.count; ++i) inputs.push_back({.tokens = job.texts[job.done.size() + i]});
-  const auto found = model_.embed(inputs, {.pooling = job.pooling});
+  const auto found = models_.engine(job.model).embed(inputs, {.pooling = job.pooling});
   const std::uint64_t tokens = embedding_.charge(piece);
   const std::uint64_t first = job.done.size() == 0 ? 1 : 0;
-  tenants_.charge(job.tenant, {.prompt_tokens = tokens, .computed_tokens = tokens, .requests_accepted = first});
+  tenants_.charge(job.tenant, job.model,
+                  {.prompt_tokens = tokens, .computed_tokens = tokens, .requests_accepted = first});
   if (!found) return end_embedding(job, &found.error());
   job.done.width = found->width;
   job.done.values.insert(job.done.values.end(), found->values.begin(), found->values.end());
@@ -261,9 +273,9 @@ void EngineLoop::run_embeddings() {
 void EngineLoop::end_embedding(const EmbedJob& ended, const zrt::Error* error) {
   const auto job = embedding_.take(ended);
   if (error == nullptr)
-    tenants_.charge(job->tenant, {.requests_finished = 1});
+    tenants_.charge(job->tenant, job->model, {.requests_finished = 1});
   else
-    tenants_.charge(job->tenant, {.requests_ended_early = 1});
+    tenants_.charge(job->tenant, job->model, {.requests_ended_early = 1});
   if (error == nullptr)
     job->hear(std::move(job->done));
   else
@@ -275,48 +287,51 @@ void EngineLoop::end_embedding(const EmbedJob& ended, const zrt::Error* error) {
 }
 
 void EngineLoop::step() {
-  const auto left = model_.step([this](zrt::RequestId id, const zrt::Token& token) { return hear_token(id, token); });
-  metrics_.stepped();
-  left_ = left ? *left : 0;
-  // A step that failed has ended its requests. One that fails before it has any would never end the rest.
-  if (!left && !running_.empty()) {
-    for (const auto& [id, choice] : running_) model_.cancel(zrt::RequestId{id});
+  const auto left = models_.step([this](zrt::ModelId model, zrt::RequestId id, const zrt::Token& token) {
+    return hear_token({model, id}, token);
+  });
+  failed_steps_ = left ? 0 : failed_steps_ + 1;
+  // A step that failed has ended its requests, and those of other models go on. One that fails before it has any would
+  // never end the rest.
+  const bool others_go_on = models_.size() > 1 && failed_steps_ < kMostFailures;
+  left_ = left ? *left : others_go_on ? running_.size() : 0;
+  if (!left && !others_go_on && !running_.empty()) {
+    for (const auto& [place, choice] : running_) models_.cancel(place.model, place.id);
     end_all(left.error());
   }
 }
 
-bool EngineLoop::hear_token(zrt::RequestId id, const zrt::Token& token) {
-  const auto found = running_.find(static_cast<std::uint64_t>(id));
+bool EngineLoop::hear_token(Place place, const zrt::Token& token) {
+  const auto found = running_.find(place);
   if (found == running_.end()) return false;
   Choice& c = *found->second;
   if (token.id != zrt::kNoToken) {
     const Clock::time_point now = Clock::now();
     if (++c.generated == 1)
-      metrics_.first_token(seconds(now - c.arrived));
+      metrics_.first_token(place.model, seconds(now - c.arrived));
     else
-      metrics_.next_token(seconds(now - c.last));
+      metrics_.next_token(place.model, seconds(now - c.last));
     c.last = now;
     tell_taken(c);
     Said said{.kind = Said::Kind::token, .choice = c.index, .id = token.id, .cached_tokens = token.cached_tokens};
     said.best.assign(token.best.begin(), token.best.end());
-    if (!model_.tokenizer()->is_end_of_generation(token.id)) {
+    if (!models_.engine(place.model).tokenizer()->is_end_of_generation(token.id)) {
       const auto piece = c.text.feed(token.id);
       const auto sure = piece ? c.stops.feed(*piece) : piece;
-      if (!sure) return end(id, c, zrt::FinishReason::failed, nullptr, &sure.error()), false;
+      if (!sure) return end(place, c, zrt::FinishReason::failed, nullptr, &sure.error()), false;
       said.text = *sure;
     }
     c.hear(std::move(said));
-    if (c.stops.matched()) return end(id, c, zrt::FinishReason::stop_string), false;
+    if (c.stops.matched()) return end(place, c, zrt::FinishReason::stop_string), false;
   }
-  if (token.finish != zrt::FinishReason::none) return end(id, c, token.finish, &token, token.error), false;
+  if (token.finish != zrt::FinishReason::none) return end(place, c, token.finish, &token, token.error), false;
   return true;
 }
 
 /// What the last step did not refuse is accepted.
 void EngineLoop::tell_taken() {
-  for (const zrt::RequestId id : std::exchange(submitted_, {}))
-    if (const auto found = running_.find(static_cast<std::uint64_t>(id)); found != running_.end())
-      tell_taken(*found->second);
+  for (const Place place : std::exchange(submitted_, {}))
+    if (const auto found = running_.find(place); found != running_.end()) tell_taken(*found->second);
 }
 
 void EngineLoop::tell_taken(Choice& c) {
@@ -324,7 +339,7 @@ void EngineLoop::tell_taken(Choice& c) {
     c.hear({.kind = Said::Kind::taken, .choice = c.index, .tenant_open = tenants_.open(c.tenant)});
 }
 
-void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, const zrt::Token* last,
+void EngineLoop::end(Place place, Choice& c, zrt::FinishReason reason, const zrt::Token* last,
                      const zrt::Error* error) {
   Said said{.kind = Said::Kind::end, .choice = c.index, .finish = reason};
   // The scheduler refuses with these, before anything else is told of a request.
@@ -335,12 +350,12 @@ void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, con
   if (error != nullptr) said.error = *error;
   if (const auto tail = c.text.finish(); tail && !c.stops.matched())
     if (const auto rest = c.stops.finish(*tail)) said.text = *rest;
-  metrics_.ended(zrt::name(reason), seconds(Clock::now() - c.arrived));
+  metrics_.ended(place.model, zrt::name(reason), seconds(Clock::now() - c.arrived));
   tenants_.ended(c.tenant);
   // Before the client knows: it may ask for figures at once.
   tenants_.show(c.tenant);
   c.hear(std::move(said));
-  running_.erase(static_cast<std::uint64_t>(id));
+  running_.erase(place);
   const std::lock_guard lock(mutex_);
   --open_;
   emptied_.notify_all();
@@ -349,7 +364,7 @@ void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, con
 void EngineLoop::end_all(const zrt::Error& error) {
   while (!running_.empty()) {
     const auto first = running_.begin();
-    end(zrt::RequestId{first->first}, *first->second, zrt::FinishReason::failed, nullptr, &error);
+    end(first->first, *first->second, zrt::FinishReason::failed, nullptr, &error);
   }
   submitted_.clear();
   for (const Job& job : std::exchange(started_, {}))
@@ -371,17 +386,24 @@ void EngineLoop::show_load() {
     shown_ = now;
     tenants_.tidy();
   }
-  EngineLoad load;
-  load.slots = slots_;
-  load.pages = std::uint64_t{slots_} * zrt::pages_for(model_.context());
-  std::uint64_t used = 0;
-  for (const auto& [id, choice] : running_) {
-    const std::uint32_t processed = model_.processed(zrt::RequestId{id});
-    used += zrt::pages_for(processed);
-    ++(processed != 0 ? load.running : load.waiting);
+  std::vector<ModelLoad> loads(models_.size());
+  std::vector<std::uint64_t> used(models_.size());
+  for (const auto& [place, choice] : running_) {
+    const auto m = static_cast<std::size_t>(place.model);
+    const std::uint32_t processed = models_.engine(place.model).processed(place.id);
+    used[m] += zrt::pages_for(processed);
+    ++(processed != 0 ? loads[m].running : loads[m].waiting);
   }
-  if (load.pages != 0) load.pages_used = std::min(1.0, static_cast<double>(used) / static_cast<double>(load.pages));
-  metrics_.set_load(load);
+  for (std::uint32_t m = 0; m < loads.size(); ++m) {
+    const zrt::ModelId model{m};
+    ModelLoad& load = loads[m];
+    load.slots = slots_;
+    load.pages = std::uint64_t{slots_} * zrt::pages_for(models_.engine(model).context());
+    if (load.pages != 0)
+      load.pages_used = std::min(1.0, static_cast<double>(used[m]) / static_cast<double>(load.pages));
+    if (const auto report = models_.report(model)) load.report = *report;
+    metrics_.set_load(model, load);
+  }
 }
 
 }  // namespace program::server

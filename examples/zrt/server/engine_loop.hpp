@@ -10,23 +10,24 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 
 namespace program::server {
 
 /// Names what a request asked for, all of its choices.
 enum class Ticket : std::uint64_t {};
 
-/// Takes choices and texts to embed from any thread, runs them, and tells what came. A bounded queue stands in front.
+/// Takes choices and texts to embed from any thread, runs them on the models of a set, and tells what came. A bounded
+/// queue stands in front.
 class EngineLoop {
  public:
   /// Hears what the engine says, in the engine's thread: it must not wait.
   using Hear = std::function<void(Said&&)>;
 
-  /// `slots` choices run at once, and `queue` more wait at most.
-  EngineLoop(Model& model, Metrics& metrics, std::uint32_t slots, std::uint32_t queue);
+  /// `slots` choices of each model run at once, and `queue` more of all wait at most.
+  EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue);
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
   ~EngineLoop();
@@ -56,6 +57,13 @@ class EngineLoop {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// A request of a model.
+  struct Place {
+    zrt::ModelId model{};
+    zrt::RequestId id{};
+
+    auto operator<=>(const Place&) const = default;
+  };
   /// A choice on its way through the engine.
   struct Choice;
   struct Job {
@@ -80,15 +88,15 @@ class EngineLoop {
   void end_embedding(const EmbedJob& job, const zrt::Error* error);
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   void step();
-  bool hear_token(zrt::RequestId id, const zrt::Token& token);
+  bool hear_token(Place place, const zrt::Token& token);
   void tell_taken();
   void tell_taken(Choice& choice);
-  void end(zrt::RequestId id, Choice& choice, zrt::FinishReason reason, const zrt::Token* last = nullptr,
+  void end(Place place, Choice& choice, zrt::FinishReason reason, const zrt::Token* last = nullptr,
            const zrt::Error* error = nullptr);
   void end_all(const zrt::Error& error);
   void show_load();
 
-  Model& model_;
+  zrt::ModelSet<Model>& models_;
   Metrics& metrics_;
   std::uint32_t slots_;
   std::uint32_t most_;
@@ -110,11 +118,12 @@ class EngineLoop {
   TenantTable tenants_;
   std::size_t left_ = 0;  ///< requests of the engine, those included that nobody hears any more
   Clock::time_point shown_{};
-  std::vector<zrt::RequestId> submitted_;  ///< in this turn
+  std::vector<Place> submitted_;  ///< in this turn
   std::deque<Job> started_;
   EmbedQueue embedding_;
   std::vector<Ticket> ending_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Choice>> running_;
+  std::map<Place, std::unique_ptr<Choice>> running_;
+  std::uint32_t failed_steps_ = 0;  ///< in a row
   std::thread thread_;
 };
 

@@ -39,17 +39,6 @@ void head(std::string& out, std::string_view name, std::string_view type, std::s
 void sample(std::string& out, std::string_view name, std::string_view labels, double value) {
   out.append(name).append("{").append(labels).append("} ").append(figure_text(value)).append("\n");
 }
-void single(std::string& out, std::string_view name, std::string_view type, std::string_view help,
-            std::string_view labels, double value) {
-  head(out, name, type, help);
-  sample(out, name, labels, value);
-}
-void histogram(std::string& out, std::string_view name, std::string_view help, std::string_view labels,
-               const Histogram& values) {
-  head(out, name, "histogram", help);
-  values.write(out, name, labels);
-}
-
 }  // namespace
 
 void Histogram::add(double value) {
@@ -71,60 +60,92 @@ void Histogram::write(std::string& out, std::string_view name, std::string_view 
   out.append(name).append("_count{").append(labels).append("} ").append(std::to_string(below)).append("\n");
 }
 
-Metrics::Metrics(std::string model)
-    : model_(std::move(model)),
-      queued_(kFirstTokenBounds),
-      first_(kFirstTokenBounds),
-      between_(kBetweenBounds),
-      whole_(kWholeBounds) {}
+zrt::TenantLedger sum_of(const ModelUsage& usage) {
+  zrt::TenantLedger sum;
+  for (const zrt::TenantLedger& part : usage) sum += part;
+  return sum;
+}
 
-void Metrics::taken(double seconds_queued) {
-  const std::lock_guard lock(mutex_);
-  queued_.add(seconds_queued);
+Metrics::OfModel::OfModel(std::string id)
+    : name(std::move(id)),
+      queued(kFirstTokenBounds),
+      first(kFirstTokenBounds),
+      between(kBetweenBounds),
+      whole(kWholeBounds) {}
+
+Metrics::Metrics(std::vector<std::string> models) {
+  for (std::string& id : models) models_.emplace_back(std::move(id));
 }
-void Metrics::first_token(double seconds) {
+
+void Metrics::taken(zrt::ModelId model, double seconds_queued) {
   const std::lock_guard lock(mutex_);
-  first_.add(seconds);
+  of(model).queued.add(seconds_queued);
 }
-void Metrics::next_token(double seconds) {
+void Metrics::first_token(zrt::ModelId model, double seconds) {
   const std::lock_guard lock(mutex_);
-  between_.add(seconds);
+  of(model).first.add(seconds);
 }
-void Metrics::ended(std::string_view reason, double seconds) {
+void Metrics::next_token(zrt::ModelId model, double seconds) {
   const std::lock_guard lock(mutex_);
-  ++ends_[std::string(reason)];
-  whole_.add(seconds);
+  of(model).between.add(seconds);
+}
+void Metrics::ended(zrt::ModelId model, std::string_view reason, double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++of(model).ends[std::string(reason)];
+  of(model).whole.add(seconds);
 }
 void Metrics::answered(int status) {
   const std::lock_guard lock(mutex_);
   ++statuses_[status];
 }
-void Metrics::set_load(const EngineLoad& load) {
+void Metrics::set_load(zrt::ModelId model, const ModelLoad& load) {
   const std::lock_guard lock(mutex_);
-  load_ = load;
+  of(model).load = load;
 }
-EngineLoad Metrics::load() const {
+std::vector<ModelLoad> Metrics::loads() const {
   const std::lock_guard lock(mutex_);
-  return load_;
+  std::vector<ModelLoad> out;
+  for (const OfModel& model : models_) out.push_back(model.load);
+  return out;
 }
-void Metrics::set_usage(const std::string& tenant, const zrt::TenantLedger& usage) {
+void Metrics::set_usage(const std::string& tenant, const ModelUsage& usage) {
   const std::lock_guard lock(mutex_);
   tenants_[tenant] = usage;
 }
-std::optional<zrt::TenantLedger> Metrics::usage(const std::string& tenant) const {
+std::optional<ModelUsage> Metrics::usage(const std::string& tenant) const {
   const std::lock_guard lock(mutex_);
   const auto found = tenants_.find(tenant);
   return found == tenants_.end() ? std::nullopt : std::optional(found->second);
 }
-std::map<std::string, zrt::TenantLedger> Metrics::usages() const {
+std::map<std::string, ModelUsage> Metrics::usages() const {
   const std::lock_guard lock(mutex_);
   return tenants_;
 }
 
-std::string Metrics::text(bool vllm, std::size_t connections, const std::string* only) const {
-  const std::lock_guard lock(mutex_);
-  const std::string model = "model_name=" + label_value(model_);
-  std::string out;
+std::string Metrics::labels(const OfModel& model, bool vllm) const {
+  return "model_name=" + label_value(model.name) + (vllm ? ",engine=\"0\"" : "");
+}
+
+/// What routers and dashboards read of each model.
+void Metrics::write_engine(std::string& out, const std::string& prefix, bool vllm) const {
+  const auto gauge = [&](const char* name, const char* help, auto&& value) {
+    head(out, prefix + name, "gauge", help);
+    for (const OfModel& m : models_) sample(out, prefix + name, labels(m, vllm), static_cast<double>(value(m.load)));
+  };
+  gauge("num_requests_running", "Choices that run.", [](const ModelLoad& load) { return load.running; });
+  gauge("num_requests_waiting", "Choices that wait for a slot.", [](const ModelLoad& load) { return load.waiting; });
+  gauge("kv_cache_usage_perc", "Pages in use, 0 to 1.", [](const ModelLoad& load) { return load.pages_used; });
+  const auto times = [&](const char* name, const char* help, Histogram OfModel::* values) {
+    head(out, prefix + name, "histogram", help);
+    for (const OfModel& m : models_) (m.*values).write(out, prefix + name, labels(m, vllm));
+  };
+  times("request_queue_time_seconds", "From a request's arrival to the engine.", &OfModel::queued);
+  times("time_to_first_token_seconds", "From a request's arrival to its first token.", &OfModel::first);
+  times("inter_token_latency_seconds", "Between tokens of a choice.", &OfModel::between);
+  times("e2e_request_latency_seconds", "From a request's arrival to its end.", &OfModel::whole);
+}
+
+void Metrics::write_tenants(std::string& out, const std::string* only) const {
   struct Counted {
     std::string_view name, help;
     std::uint64_t zrt::TenantLedger::* field;
@@ -144,58 +165,85 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
   for (const Counted& counted : kCounted) {
     head(out, counted.name, "counter", counted.help);
     for (const auto& [tenant, usage] : tenants_)
-      if (only == nullptr || *only == tenant)
-        sample(out, counted.name, model + ",tenant=" + label_value(tenant), static_cast<double>(usage.*counted.field));
+      for (std::size_t m = 0; m < usage.size(); ++m)
+        if (only == nullptr || *only == tenant)
+          sample(out, counted.name, labels(models_[m], false) + ",tenant=" + label_value(tenant),
+                 static_cast<double>(usage[m].*counted.field));
   }
+}
+
+void Metrics::write_memory(std::string& out) const {
+  head(out, "zrt_model_memory_bytes", "gauge", "Memory of a model, by what it is for.");
+  for (const OfModel& m : models_) {
+    const zrt::HeldMemory& memory = m.load.report.memory;
+    const std::string model = labels(m, false);
+    sample(out, "zrt_model_memory_bytes", model + ",part=\"weights\"", static_cast<double>(memory.weights));
+    sample(out, "zrt_model_memory_bytes", model + ",part=\"caches\"", static_cast<double>(memory.caches));
+    sample(out, "zrt_model_memory_bytes", model + ",part=\"work\"", static_cast<double>(memory.work));
+  }
+  const auto figure = [&](const char* name, const char* type, const char* help, auto&& value) {
+    head(out, name, type, help);
+    for (const OfModel& m : models_) sample(out, name, labels(m, false), static_cast<double>(value(m.load)));
+  };
+  figure("zrt_model_resident", "gauge", "1 while the model is in memory.",
+         [](const ModelLoad& load) { return load.report.resident ? 1 : 0; });
+  figure("zrt_model_evictions_total", "counter", "How often the model gave its memory back.",
+         [](const ModelLoad& load) { return load.report.evictions; });
+  figure("zrt_steps_total", "counter", "Steps of the model.", [](const ModelLoad& load) { return load.report.steps; });
+  figure("zrt_slots", "gauge", "Choices that can run at once.", [](const ModelLoad& load) { return load.slots; });
+  figure("zrt_kv_pages", "gauge", "Pages of 16 positions.", [](const ModelLoad& load) { return load.pages; });
+}
+
+void Metrics::write_vllm(std::string& out) const {
+  write_engine(out, "vllm:", true);
+  head(out, "vllm:cache_config_info", "gauge", "The size and number of pages, as labels.");
+  for (const OfModel& m : models_)
+    sample(out, "vllm:cache_config_info",
+           labels(m, true) + ",block_size=\"" + std::to_string(zrt::kPageTokens) + "\",num_gpu_blocks=\"" +
+               std::to_string(m.load.pages) + "\"",
+           1.0);
+  ModelUsage all(models_.size());
+  for (const auto& [tenant, usage] : tenants_)
+    for (std::size_t m = 0; m < usage.size(); ++m) all[m] += usage[m];
+  const auto counter = [&](const char* name, const char* help, std::uint64_t zrt::TenantLedger::* field) {
+    head(out, name, "counter", help);
+    for (std::size_t m = 0; m < models_.size(); ++m)
+      sample(out, name, labels(models_[m], true), static_cast<double>(all[m].*field));
+  };
+  counter("vllm:prompt_tokens_total", "Tokens of prompts.", &zrt::TenantLedger::prompt_tokens);
+  counter("vllm:generation_tokens_total", "Generated tokens.", &zrt::TenantLedger::delivered_tokens);
+  counter("vllm:prefix_cache_queries_total", "Tokens of prompts that were looked for in prefixes.",
+          &zrt::TenantLedger::prompt_tokens);
+  counter("vllm:prefix_cache_hits_total", "Tokens of prompts found in prefixes.", &zrt::TenantLedger::cached_tokens);
+  counter("vllm:num_preemptions_total", "Choices that gave up their slot.", &zrt::TenantLedger::preemptions);
+  counter("vllm:spec_decode_num_draft_tokens_total", "Guessed tokens that were computed.",
+          &zrt::TenantLedger::drafted_tokens);
+  counter("vllm:spec_decode_num_accepted_tokens_total", "Guessed tokens that were right.",
+          &zrt::TenantLedger::accepted_drafts);
+  head(out, "vllm:request_success_total", "counter", "Choices by the reason of their end.");
+  for (const OfModel& m : models_)
+    for (const auto& [reason, count] : m.ends)
+      sample(out, "vllm:request_success_total", labels(m, true) + ",finished_reason=" + label_value(reason),
+             static_cast<double>(count));
+}
+
+std::string Metrics::text(bool vllm, std::size_t connections, const std::string* only) const {
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  write_tenants(out, only);
   head(out, "zrt_request_ends_total", "counter", "Choices by the reason of their end.");
-  for (const auto& [reason, count] : ends_)
-    sample(out, "zrt_request_ends_total", model + ",finished_reason=" + label_value(reason),
-           static_cast<double>(count));
+  for (const OfModel& m : models_)
+    for (const auto& [reason, count] : m.ends)
+      sample(out, "zrt_request_ends_total", labels(m, false) + ",finished_reason=" + label_value(reason),
+             static_cast<double>(count));
   head(out, "zrt_http_answers_total", "counter", "Answers by status.");
   for (const auto& [status, count] : statuses_)
     sample(out, "zrt_http_answers_total", "status=\"" + std::to_string(status) + "\"", static_cast<double>(count));
-  single(out, "zrt_steps_total", "counter", "Steps of the engine.", model, static_cast<double>(steps_.load()));
-  single(out, "zrt_http_connections", "gauge", "Open connections.", model, static_cast<double>(connections));
-  single(out, "zrt_slots", "gauge", "Choices that can run at once.", model, load_.slots);
-  single(out, "zrt_kv_pages", "gauge", "Pages of 16 positions.", model, static_cast<double>(load_.pages));
-  const auto figures = [&](const std::string& prefix, const std::string& labels) {
-    single(out, prefix + "num_requests_running", "gauge", "Choices that run.", labels, load_.running);
-    single(out, prefix + "num_requests_waiting", "gauge", "Choices that wait for a slot.", labels, load_.waiting);
-    single(out, prefix + "kv_cache_usage_perc", "gauge", "Pages in use, 0 to 1.", labels, load_.pages_used);
-    histogram(out, prefix + "request_queue_time_seconds", "From a request's arrival to the engine.", labels, queued_);
-    histogram(out, prefix + "time_to_first_token_seconds", "From a request's arrival to its first token.", labels,
-              first_);
-    histogram(out, prefix + "inter_token_latency_seconds", "Between tokens of a choice.", labels, between_);
-    histogram(out, prefix + "e2e_request_latency_seconds", "From a request's arrival to its end.", labels, whole_);
-  };
-  figures("zrt_", model);
-  if (!vllm) return out;
-  const std::string labels = model + ",engine=\"0\"";
-  figures("vllm:", labels);
-  single(out, "vllm:cache_config_info", "gauge", "The size and number of pages, as labels.",
-         labels + ",block_size=\"" + std::to_string(zrt::kPageTokens) + "\",num_gpu_blocks=\"" +
-             std::to_string(load_.pages) + "\"",
-         1.0);
-  zrt::TenantLedger all;
-  for (const auto& [tenant, usage] : tenants_) all += usage;
-  single(out, "vllm:prompt_tokens_total", "counter", "Tokens of prompts.", labels,
-         static_cast<double>(all.prompt_tokens));
-  single(out, "vllm:generation_tokens_total", "counter", "Generated tokens.", labels,
-         static_cast<double>(all.delivered_tokens));
-  single(out, "vllm:prefix_cache_queries_total", "counter", "Tokens of prompts that were looked for in prefixes.",
-         labels, static_cast<double>(all.prompt_tokens));
-  single(out, "vllm:prefix_cache_hits_total", "counter", "Tokens of prompts found in prefixes.", labels,
-         static_cast<double>(all.cached_tokens));
-  single(out, "vllm:num_preemptions_total", "counter", "Choices that gave up their slot.", labels,
-         static_cast<double>(all.preemptions));
-  single(out, "vllm:spec_decode_num_draft_tokens_total", "counter", "Guessed tokens that were computed.", labels,
-         static_cast<double>(all.drafted_tokens));
-  single(out, "vllm:spec_decode_num_accepted_tokens_total", "counter", "Guessed tokens that were right.", labels,
-         static_cast<double>(all.accepted_drafts));
-  head(out, "vllm:request_success_total", "counter", "Choices by the reason of their end.");
-  for (const auto& [reason, count] : ends_)
-    sample(out, "vllm:request_success_total", labels + ",finished_reason=" + label_value(reason),
-           static_cast<double>(count));
+  head(out, "zrt_http_connections", "gauge", "Open connections.");
+  sample(out, "zrt_http_connections", labels(models_.front(), false), static_cast<double>(connections));
+  write_memory(out);
+  write_engine(out, "zrt_", false);
+  if (vllm) write_vllm(out);
   return out;
 }
 

@@ -2,10 +2,9 @@
 // examples/zrt/server/metrics.hpp: counts and times of a server, as Prometheus reads them.
 #pragma once
 
-#include <zrt/engine/tenant.hpp>
+#include <zrt/engine/model_set.hpp>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -32,49 +31,65 @@ class Histogram {
   double sum_ = 0.0;
 };
 
-/// What the engine holds at the moment.
-struct EngineLoad {
+/// What a model holds at the moment.
+struct ModelLoad {
   std::uint32_t running = 0;
   std::uint32_t waiting = 0;
   std::uint32_t slots = 0;
   std::uint64_t pages = 0;  ///< of zrt::kPageTokens positions
   double pages_used = 0.0;  ///< of all, 0 to 1
+  zrt::ModelReport report{};
 };
+
+/// What a tenant used, by model.
+using ModelUsage = std::vector<zrt::TenantLedger>;
+
+/// The sum over all models.
+[[nodiscard]] zrt::TenantLedger sum_of(const ModelUsage& usage);
 
 /// All figures of a server. Any thread.
 class Metrics {
  public:
-  explicit Metrics(std::string model);
+  /// Of models with these ids, by their places in the set.
+  explicit Metrics(std::vector<std::string> models);
 
-  void taken(double seconds_queued);
-  void first_token(double seconds);
-  void next_token(double seconds);
-  void ended(std::string_view reason, double seconds);
+  void taken(zrt::ModelId model, double seconds_queued);
+  void first_token(zrt::ModelId model, double seconds);
+  void next_token(zrt::ModelId model, double seconds);
+  void ended(zrt::ModelId model, std::string_view reason, double seconds);
   void answered(int status);
-  void stepped() { ++steps_; }
-  void set_load(const EngineLoad& load);
-  [[nodiscard]] EngineLoad load() const;
-  void set_usage(const std::string& tenant, const zrt::TenantLedger& usage);
+  void set_load(zrt::ModelId model, const ModelLoad& load);
+  [[nodiscard]] const std::string& name(std::size_t model) const { return models_[model].name; }
+  [[nodiscard]] std::vector<ModelLoad> loads() const;
+  void set_usage(const std::string& tenant, const ModelUsage& usage);
   /// Nothing for a tenant that was never served.
-  [[nodiscard]] std::optional<zrt::TenantLedger> usage(const std::string& tenant) const;
-  [[nodiscard]] std::map<std::string, zrt::TenantLedger> usages() const;
+  [[nodiscard]] std::optional<ModelUsage> usage(const std::string& tenant) const;
+  [[nodiscard]] std::map<std::string, ModelUsage> usages() const;
 
   /// The text of /metrics. `vllm` adds the names that dashboards and routers of vLLM read.
   /// With `only`, no other tenant is named.
   [[nodiscard]] std::string text(bool vllm, std::size_t connections, const std::string* only = nullptr) const;
 
  private:
+  struct OfModel {
+    explicit OfModel(std::string id);
+
+    std::string name;
+    ModelLoad load{};
+    std::map<std::string, std::uint64_t, std::less<>> ends{};
+    Histogram queued, first, between, whole;
+  };
+  [[nodiscard]] OfModel& of(zrt::ModelId model) { return models_[static_cast<std::size_t>(model)]; }
+  [[nodiscard]] std::string labels(const OfModel& model, bool vllm) const;
+  void write_engine(std::string& out, const std::string& prefix, bool vllm) const;
+  void write_tenants(std::string& out, const std::string* only) const;
+  void write_memory(std::string& out) const;
+  void write_vllm(std::string& out) const;
+
   mutable std::mutex mutex_;
-  std::string model_;
-  EngineLoad load_{};
-  std::map<std::string, zrt::TenantLedger> tenants_;
-  std::map<std::string, std::uint64_t, std::less<>> ends_;
+  std::vector<OfModel> models_;
+  std::map<std::string, ModelUsage> tenants_;
   std::map<int, std::uint64_t> statuses_;
-  Histogram queued_;
-  Histogram first_;
-  Histogram between_;
-  Histogram whole_;
-  std::atomic<std::uint64_t> steps_{0};
 };
 
 }  // namespace program::server

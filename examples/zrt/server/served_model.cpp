@@ -3,6 +3,7 @@
 #include "served_model.hpp"
 #include <zrt/core/version.hpp>
 
+#include <algorithm>
 #include <ctime>
 
 namespace program::server {
@@ -19,6 +20,13 @@ zrt::Pooling pooling_of(const zrt::model::Config& config) {
 }
 
 }  // namespace
+
+const ServedModel* find_model(const ServedModels& models, std::string_view id) {
+  for (const auto& model : models)
+    if (model->id == id || std::ranges::find(model->adapters, id, &ServedAdapter::id) != model->adapters.end())
+      return model.get();
+  return nullptr;
+}
 
 zrt::Result<std::unique_ptr<ServedModel>> served_model(const Model& model, std::string id,
                                                        std::string_view chat_template) {

@@ -4,6 +4,7 @@
 
 #include "../model.hpp"
 #include "grammar_cache.hpp"
+#include <zrt/engine/model_set.hpp>
 #include <zrt/text/chat/chat_template.hpp>
 #include <zrt/text/chat/reply_parser.hpp>
 
@@ -20,6 +21,7 @@ struct ServedAdapter {
 /// A model as the API shows it. Views the model, which outlives it; any thread may use it.
 struct ServedModel {
   std::string id;
+  zrt::ModelId place{};  ///< in the set
   std::vector<ServedAdapter> adapters{};
   std::string fingerprint;  ///< of numbers: equal ones give equal answers
   std::int64_t created = 0;
@@ -32,6 +34,12 @@ struct ServedModel {
   const zrt::text::chat::ReplyFormat* format = nullptr;
   std::unique_ptr<GrammarCache> grammars{};
 };
+
+/// All models of a server, by their places in the set.
+using ServedModels = std::vector<std::unique_ptr<ServedModel>>;
+
+/// The model that has this id, or an adapter of it; null for another.
+[[nodiscard]] const ServedModel* find_model(const ServedModels& models, std::string_view id);
 
 /// Reads what a server needs of an open model. `chat_template` is the source of one.
 [[nodiscard]] zrt::Result<std::unique_ptr<ServedModel>> served_model(const Model& model, std::string id,

@@ -50,7 +50,7 @@ zrt::Result<void> TenantTable::set(std::span<const Tenant> tenants) {
   }
   // Fewer pages end requests, which nothing undoes: they come when all else is done.
   for (const Row& row : next)
-    if (row.id != zrt::TenantId{}) (void)model_.change_tenant(row.id, row.quota);
+    if (row.id != zrt::TenantId{}) (void)models_.change_tenant(row.id, row.quota);
   for (Row& row : rows_) {
     const bool goes_on = std::any_of(next.begin(), next.end(), [&row](const Row& n) { return n.id == row.id; });
     if (goes_on) continue;
@@ -64,7 +64,7 @@ zrt::Result<void> TenantTable::set(std::span<const Tenant> tenants) {
 }
 
 zrt::Result<void> TenantTable::change(const Row& row, const zrt::TenantQuota& quota) {
-  if (auto changed = model_.change_tenant(row.id, quota); !changed)
+  if (auto changed = models_.change_tenant(row.id, quota); !changed)
     return std::unexpected(named(changed.error(), row.name));
   undo_.push_back({row.id, row.quota, false});
   return {};
@@ -93,7 +93,7 @@ zrt::Result<void> TenantTable::serve(const Tenant& tenant, std::vector<Row>& nex
     next.push_back({tenant.id, row->id, tenant.quota, row->open});
     return {};
   }
-  const auto id = model_.create_tenant(tenant.quota);
+  const auto id = models_.create_tenant(tenant.quota);
   if (!id) return std::unexpected(named(id.error(), tenant.id));
   undo_.push_back({*id, {}, true});
   next.push_back({tenant.id, *id, tenant.quota});
@@ -102,14 +102,14 @@ zrt::Result<void> TenantTable::serve(const Tenant& tenant, std::vector<Row>& nex
 
 void TenantTable::undo() {
   for (auto change = undo_.rbegin(); change != undo_.rend(); ++change)
-    (void)(change->created ? model_.remove_tenant(change->id) : model_.change_tenant(change->id, change->before));
+    (void)(change->created ? models_.remove_tenant(change->id) : models_.change_tenant(change->id, change->before));
 }
 
 /// Whether the engine has forgotten a tenant that is not served any more and has no request left.
 bool TenantTable::remove_if_done(const Row& row) {
   if (row.served || row.open != 0) return false;
-  if (const auto ledger = model_.usage(row.id)) former_[row.name] += *ledger;
-  if (row.id != zrt::TenantId{}) (void)model_.remove_tenant(row.id);
+  add_usage(row, former(row.name));
+  if (row.id != zrt::TenantId{}) (void)models_.remove_tenant(row.id);
   return true;
 }
 
@@ -128,13 +128,23 @@ std::uint32_t TenantTable::open(zrt::TenantId tenant) {
   return row == nullptr ? 0 : row->open;
 }
 
+ModelUsage& TenantTable::former(const std::string& name) {
+  ModelUsage& usage = former_[name];
+  usage.resize(models_.size());
+  return usage;
+}
+
+void TenantTable::add_usage(const Row& row, ModelUsage& sum) {
+  for (std::uint32_t m = 0; m < sum.size(); ++m)
+    if (const auto ledger = models_.usage(row.id, zrt::ModelId{m})) sum[m] += *ledger;
+}
+
 void TenantTable::show(zrt::TenantId tenant) {
   const Row* row = row_of(tenant);
   if (row == nullptr) return;
-  zrt::TenantLedger usage = former_[row->name];
+  ModelUsage usage = former(row->name);
   for (const Row& same : rows_)
-    if (same.name == row->name)
-      if (const auto ledger = model_.usage(same.id)) usage += *ledger;
+    if (same.name == row->name) add_usage(same, usage);
   metrics_.set_usage(row->name, usage);
 }
 

@@ -15,7 +15,7 @@ namespace program::server {
 /// A tenant that leaves the file, or changes its class or group, is served on until its last request has ended.
 class TenantTable {
  public:
-  TenantTable(Model& model, Metrics& metrics) : model_(model), metrics_(metrics) {}
+  TenantTable(zrt::ModelSet<Model>& models, Metrics& metrics) : models_(models), metrics_(metrics) {}
 
   /// Serves these from now on; where there are none, the engine's host as kOpenTenant. An error changes nothing.
   ///
@@ -31,7 +31,9 @@ class TenantTable {
   /// Requests of this tenant that are with the engine.
   [[nodiscard]] std::uint32_t open(zrt::TenantId tenant);
   /// Adds what a tenant used beside requests of the engine.
-  void charge(const std::string& tenant, const zrt::TenantLedger& used) { former_[tenant] += used; }
+  void charge(const std::string& tenant, zrt::ModelId model, const zrt::TenantLedger& used) {
+    former(tenant)[static_cast<std::size_t>(model)] += used;
+  }
   /// Tells the figures of a tenant.
   void show(zrt::TenantId tenant);
   /// Tells the figures of all, and forgets who has left. Between steps.
@@ -62,11 +64,15 @@ class TenantTable {
   void undo();
   [[nodiscard]] bool remove_if_done(const Row& row);
 
-  Model& model_;
+  /// What rows that are gone used.
+  [[nodiscard]] ModelUsage& former(const std::string& name);
+  void add_usage(const Row& row, ModelUsage& sum);
+
+  zrt::ModelSet<Model>& models_;
   Metrics& metrics_;
   std::vector<Row> rows_;
   std::vector<Undo> undo_;
-  std::map<std::string, zrt::TenantLedger> former_;  ///< used by rows that are gone and beside requests, by name
+  std::map<std::string, ModelUsage> former_;  ///< used by rows that are gone and beside requests, by name
 };
 
 }  // namespace program::server

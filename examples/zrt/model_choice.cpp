@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/model_choice.cpp: reads names and files of models, and whose each adapter is.
+#include "model_choice.hpp"
+
+#include <filesystem>
+#include <set>
+
+namespace program {
+namespace {
+
+/// A path may have an equals sign: what is a file as it stands is no name with a file.
+zrt::Result<NamedModel> named_model(const std::string& text, bool needs_name) {
+  const std::size_t equals = text.find('=');
+  std::error_code none;
+  const bool has_name = equals != std::string::npos && (needs_name || !std::filesystem::exists(text, none));
+  if (has_name && equals != 0 && equals + 1 != text.size())
+    return NamedModel{text.substr(0, equals), text.substr(equals + 1)};
+  if (has_name || needs_name)
+    return zrt::fail(zrt::Errc::invalid_argument, "--model is '", std::string_view(text),
+                     "', expected NAME=FILE of each of several models");
+  return NamedModel{std::filesystem::path(text).stem().string(), text};
+}
+
+/// The texts of MODEL:NAME=FILE for one model, without it.
+std::vector<std::string> texts_of(const std::vector<std::string>& adapters, const std::string& model) {
+  std::vector<std::string> out;
+  for (const std::string& text : adapters)
+    if (text.starts_with(model + ":")) out.push_back(text.substr(model.size() + 1));
+  return out;
+}
+
+}  // namespace
+
+zrt::Result<std::vector<NamedModel>> named_models(const std::vector<std::string>& models, const std::string& alias,
+                                                  const std::vector<std::string>& adapters) {
+  const bool several = models.size() > 1;
+  if (several && !alias.empty())
+    return zrt::fail(zrt::Errc::invalid_argument, "--alias is for one model, expected --model NAME=FILE of each");
+  std::vector<NamedModel> out;
+  std::set<std::string> names;
+  std::size_t placed = 0;
+  for (const std::string& text : models) {
+    auto model = named_model(text, several);
+    if (!model) return zrt::pass(model);
+    if (!several && !alias.empty()) model->name = alias;
+    const auto texts = several ? texts_of(adapters, model->name) : adapters;
+    placed += texts.size();
+    auto named = named_adapters(texts, model->name);
+    if (!named) return zrt::pass(named);
+    model->adapters = std::move(*named);
+    bool fresh = names.insert(model->name).second;
+    for (const NamedAdapter& adapter : model->adapters) fresh = names.insert(adapter.name).second && fresh;
+    if (!fresh)
+      return zrt::fail(zrt::Errc::invalid_argument, "a name of model '", std::string_view(model->name),
+                       "' or of its adapters is another model's too");
+    out.push_back(std::move(*model));
+  }
+  if (placed != adapters.size())
+    return zrt::fail(zrt::Errc::invalid_argument,
+                     "an --adapter belongs to no model, expected MODEL:NAME=FILE where there are several");
+  return out;
+}
+
+}  // namespace program

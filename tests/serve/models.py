@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several models behind one `zrt serve`: python3 models.py ZRT MODEL"""
+import concurrent.futures
+import os
+import subprocess
+import sys
+import tempfile
+
+from server import Server, run_all
+
+NAMES = ("bard", "hybrid", "windowed")
+PROMPT = "ROMEO:\nWhat light is it? "
+
+
+def make(program, folder):
+    """Small random models beside bard: one with recurrent layers, one with windows."""
+    paths = []
+    for name, family in (("hybrid", "lfm2"), ("windowed", "gemma3")):
+        paths.append(os.path.join(folder, f"{name}.gguf"))
+        subprocess.run([program, "make-model", "--arch", family, "--shape", "tiny", "--type", "q8_0", "--seed", "3", "--out",
+                        paths[-1]], check=True,
+                       stdout=subprocess.DEVNULL)
+    return paths
+
+
+def serve(program, model, paths, *options, keys=None):
+    return Server(program, [f"{name}={path}" for name, path in zip(NAMES, (model, *paths))], "--context", "256",
+                  *options, keys=keys)
+
+
+def answer(s, name, key=None):
+    status, body = s.post("/v1/completions", {"model": name, "prompt": PROMPT, "temperature": 0, "max_tokens": 24,
+                                              "ignore_eos": True}, key=key)
+    assert status == 200 and body["model"] == name, (status, body)
+    return body["choices"][0]["text"]
+
+
+def states(s):
+    return {m["id"]: m for m in s.ask("GET", "/v1/load")[2]["models"]}
+
+
+def each_answers_as_alone(program, model):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = make(program, folder)
+        alone = {}
+        for name, path in zip(NAMES, (model, *paths)):
+            with Server(program, path, "--context", "256", "--alias", name) as s:
+                alone[name] = answer(s, name)
+        assert len(set(alone.values())) == len(NAMES), alone
+        with serve(program, model, paths) as s:
+            _, _, listed = s.ask("GET", "/v1/models")
+            assert [m["id"] for m in listed["data"]] == list(NAMES), listed
+            assert all(m["state"] == "loaded" and m["memory_bytes"] > 0 for m in listed["data"]), listed
+            status, body = s.complete(model="king")
+            assert status == 404 and body["error"]["code"] == "model_not_found", (status, body)
+            assert s.post("/v1/completions", {"prompt": "x"})[1]["error"]["param"] == "model"
+            with concurrent.futures.ThreadPoolExecutor(6) as pool:
+                asked = [NAMES[i % len(NAMES)] for i in range(18)]
+                for name, text in zip(asked, pool.map(lambda name: answer(s, name), asked)):
+                    assert text == alone[name], (name, text, alone[name])
+            most = max(m["memory_bytes"] for m in states(s).values())
+        # With memory for the largest alone they take each other's place.
+        bound = ["--memory", str(most // (1 << 20) + 1)]
+        with serve(program, model, paths, *bound) as s:
+            with concurrent.futures.ThreadPoolExecutor(6) as pool:
+                for name, text in zip(asked, pool.map(lambda name: answer(s, name), asked)):
+                    assert text == alone[name], (name, text, alone[name])
+            assert answer(s, "bard") == alone["bard"]
+            found = states(s)
+            assert found["bard"]["state"] == "loaded" and sum(m["evictions"] for m in found.values()) >= 2, found
+            assert any(m["state"] == "evicted" and m["memory_bytes"] < m["needs_bytes"] for m in found.values()), found
+            assert sum(m["memory_bytes"] for m in found.values()) <= int(bound[1]) << 20, found
+            assert s.metric("zrt_model_resident") == sum(m["state"] != "evicted" for m in found.values())
+
+
+def usage_is_by_model(program, model):
+    keys = {"tenants": [{"id": "alice", "keys": ["alice-key-0123456789"]}]}
+    with tempfile.TemporaryDirectory() as folder, serve(program, model, make(program, folder), keys=keys) as s:
+        key = "alice-key-0123456789"
+        answer(s, "bard", key), answer(s, "bard", key), answer(s, "hybrid", key)
+        used = s.ask("GET", "/v1/tenants/alice/usage", key=key)[2]
+        assert used["completion_tokens"] == 72, used
+        assert [used["models"][name]["completion_tokens"] for name in NAMES] == [48, 24, 0], used
+        text = s.ask("GET", "/metrics", key=key)[2].decode()
+        assert 'zrt_generation_tokens_total{model_name="hybrid",tenant="alice"} 24' in text, text
+        assert 'zrt_model_memory_bytes{model_name="windowed",part="weights"}' in text, text
+
+
+def slips_are_named(program, model):
+    def said(*given):
+        run = subprocess.run([program, "serve", "--port", "0", *given], capture_output=True, text=True, timeout=30,
+                             check=False)
+        return run.returncode, run.stderr
+
+    two = ["--model", f"a={model}", "--model", f"b={model}"]
+    for status, given, text in ((2, ["--model", model, "--model", f"b={model}"], "NAME=FILE"),
+                                (2, ["--model", f"a={model}", "--model", f"a={model}"], "'a'"),
+                                (2, [*two, "--alias", "c"], "--alias"),
+                                (2, [*two, "--adapter", "c=x.gguf"], "MODEL:NAME=FILE"),
+                                (2, [*two, "--adapter", "a:b=x.gguf"], "'b'"),
+                                (1, [*two, "--memory", "1"], "needs"),
+                                (1, ["--model", "a=none.gguf"], "none.gguf")):
+        found, error = said(*given)
+        assert found == status and text in error, (given, found, error)
+
+
+CASES = {case.__name__: case for case in (each_answers_as_alone, usage_is_by_model, slips_are_named)}
+
+if __name__ == "__main__":
+    sys.exit(run_all(CASES, *sys.argv[1:3]))
