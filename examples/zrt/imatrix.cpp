@@ -85,9 +85,7 @@ zrt::Result<void> expect_readable(const std::string& path, const SquareSums& lis
   return {};
 }
 
-zrt::Result<void> write_sums(const ImatrixOptions& o, const SquareSums& list, std::size_t chunks) {
-  NewFile out(o.out);
-  if (auto r = out.open(); !r) return r;
+zrt::Result<void> write_sums(NewFile& out, const ImatrixOptions& o, const SquareSums& list, std::size_t chunks) {
   const zrt::model::ByteSink sink{&out, [](void* context, zrt::Span<const std::byte> bytes) noexcept {
                                     return static_cast<NewFile*>(context)->write(bytes);
                                   }};
@@ -118,13 +116,16 @@ int imatrix(const ImatrixOptions& o) {
         zrt::Error::of(zrt::Errc::unimplemented, "the model is an encoder, expected one that predicts tokens"));
   const auto tokens = tokens_of(o, **model);
   if (!tokens) return failed(of_file(tokens.error(), o.data));
+  // Before the work, so that hours of it never end at a name that cannot be written.
+  NewFile out(o.out);
+  if (const auto opened = out.open(); !opened) return failed(opened.error());
   auto squares = zrt::trace::InputSquares::make((*model)->validated(), zrt::model::weight_source((*model)->file()),
                                                 zrt::system_allocator());
   if (!squares) return failed(squares.error());
   if (const auto r = collect(*squares, *tokens, o.chunk); !r) return failed(of_file(r.error(), o.path));
   const SquareSums list = by_tensor(*squares);
   const std::size_t chunks = tokens->size() / o.chunk;
-  if (const auto r = write_sums(o, list, chunks); !r) return failed(of_file(r.error(), o.out));
+  if (const auto r = write_sums(out, o, list, chunks); !r) return failed(of_file(r.error(), o.out));
   std::uint64_t unmet = 0;
   for (const zrt::model::TensorSquares& tensor : list)
     unmet += static_cast<std::uint64_t>(std::ranges::count(tensor.counts, 0u));

@@ -27,24 +27,50 @@ bool is_device(const std::string& path, const fs::path& target) {
   return fs::exists(path, ignored) && !(fs::is_regular_file(target, ignored) && fs::equivalent(target, path, ignored));
 }
 
+/// The place of a descriptor of this process, where its file can be opened and linked whether it has a name or not.
+std::string place_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+/// Opens a file of no name in a folder: whatever ends the process, nothing of it stays. -1 where there are none such.
+int open_unnamed(const fs::path& folder) {
+  const int made = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (made < 0 || ::access(place_of(made).c_str(), F_OK) == 0) return made;
+  (void)::close(made);
+  return -1;
+}
+
 }  // namespace
 
 NewFile::~NewFile() {
   if (file_ != nullptr) (void)std::fclose(file_);
-  if (!part_.empty()) (void)std::remove(part_.c_str());
+  if (!part_.empty() && named_) (void)std::remove(part_.c_str());
 }
 
 zrt::Error NewFile::error(int reason) const { return write_error(path_, reason); }
 
-int NewFile::open_part() {
-  // Creation fails where there is a file of that name.
+std::string NewFile::part_name(int number) const {
+  return target_.string() + ".part" + std::to_string(::getpid()) + "-" + std::to_string(number);
+}
+
+template <class Make> int NewFile::make_named(Make make) {
+  // Making fails where there is a file of that name.
   for (int i = 0; i < 100; ++i) {
-    std::string name = target_.string() + ".part" + std::to_string(::getpid()) + "-" + std::to_string(i);
-    const int made = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (made >= 0) part_ = std::move(name);
-    if (made >= 0 || errno != EEXIST) return made;
+    std::string name = part_name(i);
+    const int made = make(name.c_str());
+    named_ = made >= 0;
+    if (named_) part_ = std::move(name);
+    if (named_ || errno != EEXIST) return made;
   }
   return -1;
+}
+
+int NewFile::open_part() {
+  // A name that is too long is refused now, and not when the file is complete.
+  if (::access(part_name(0).c_str(), F_OK) != 0 && errno != ENOENT) return -1;
+  const int made = open_unnamed(target_.parent_path());
+  if (made < 0)
+    return make_named([](const char* name) { return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
+  part_ = place_of(made);
+  return made;
 }
 
 zrt::Result<void> NewFile::open() {
@@ -81,6 +107,11 @@ zrt::Result<void> NewFile::flush() {
 zrt::Result<void> NewFile::complete() {
   if (auto r = flush(); !r) return r;
   if (part_.empty()) return {};
+  // A link never replaces a file, so there is a name in between.
+  const auto link = [from = part_](const char* name) {
+    return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+  };
+  if (!named_ && make_named(link) < 0) return std::unexpected(error(errno));
   std::error_code failure;
   fs::rename(part_, target_, failure);
   if (failure) return std::unexpected(error(failure.value()));

@@ -11,8 +11,9 @@
 
 namespace program {
 
-/// Writes a file beside its target, under a name that no other file has, and gives it the target's name in `complete`.
-/// Without that, or after an error, the file beside is removed. A link is followed: what it leads to is replaced.
+/// Writes a file beside its target, without a name where the system has such files, else under one that no other file
+/// has, and gives it the target's name in `complete`. Without that, or after an error, the file beside is removed. A link
+/// is followed: what it leads to is replaced.
 class NewFile {
  public:
   /// What a target may be that exists and is no regular file, as a device or a pipe is.
@@ -34,11 +35,15 @@ class NewFile {
  private:
   [[nodiscard]] zrt::Error error(int reason) const;
   [[nodiscard]] int open_part();
+  [[nodiscard]] std::string part_name(int number) const;
+  /// Has `make` make the file beside under a name of its own; -1 is a failure.
+  template <class Make> [[nodiscard]] int make_named(Make make);
 
   std::string path_;
   Devices devices_;
   std::filesystem::path target_;  // what `path_` names, behind all links
   std::string part_;              // empty: the target itself is written
+  bool named_ = false;            // part_ is a file's name, and no descriptor's place
   std::FILE* file_ = nullptr;
 };
 

@@ -2,7 +2,7 @@
 // tests/fuzz/tokenizer.cpp: any text over small vocabularies, any ids, and vocabularies made of the input.
 // covers: zrt/text/detail/merger.hpp 90
 // covers: zrt/text/detail/special_tokens.hpp 90
-// covers: zrt/text/tokenizer.hpp 80
+// covers: zrt/text/tokenizer.hpp 90
 // covers: zrt/text/detail/byte_bpe.hpp 90
 // covers: zrt/text/detail/characters.hpp 90
 // covers: zrt/text/detail/scanner.hpp 90
@@ -12,7 +12,7 @@
 // covers: zrt/text/pre/gpt2.hpp 90
 // covers: zrt/text/pre/jais2.hpp 90
 // covers: zrt/text/pre/words.hpp 90
-// covers: zrt/text/detail/character_map.hpp 70
+// covers: zrt/text/detail/character_map.hpp 90
 // covers: zrt/text/detail/unigram.hpp 90
 // covers: zrt/text/detail/word_piece.hpp 90
 // covers: zrt/text/detail/k_mers.hpp 90
@@ -26,7 +26,9 @@
 #include <array>
 #include <cstdint>
 #include <data/tokenizer/small_vocabularies.hpp>
+#include <string>
 #include <string_view>
+#include <tools/character_map_writer.hpp>
 #include <vector>
 
 namespace {
@@ -46,11 +48,22 @@ void encode_and_back(const text::Tokenizer& t, std::string_view input, bool loss
   for (const text::EncodeOptions& options : {text::EncodeOptions{}, parse}) {
     const auto ids = t.encode(input, options);
     require(ids.has_value());
-    for (const std::int32_t id : *ids) require(id >= 0 && static_cast<std::size_t>(id) < t.vocab_size());
+    for (const std::int32_t id : *ids) {
+      require(id >= 0 && static_cast<std::size_t>(id) < t.vocab_size());
+      const auto same = t.find_token(t.token_text(id));
+      require(same.has_value() && t.token_text(*same) == t.token_text(id));
+    }
     const auto back = t.decode(ids->span(), exact);
     require(back.has_value() && (!lossless || back->view() == input));
     require(t.decode(ids->span()).has_value());
   }
+  // A text and a second one, with what stands around them.
+  text::EncodeOptions whole;
+  whole.add_special = true;
+  auto pair = t.encode(input.substr(0, input.size() / 2), whole);
+  require(pair.has_value());
+  require(t.append_second(input.substr(input.size() / 2), false, *pair).has_value());
+  require(t.decode(pair->span()).has_value());
 }
 
 void stream(const text::Tokenizer& t, std::string_view input) {
@@ -103,11 +116,36 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
     spec.character_map = map;
   }
   spec.merges = merges;
+  // Ids and switches that may not suit the vocabulary.
+  const unsigned form = input.empty() ? 0 : static_cast<unsigned char>(input.front());
+  const std::int32_t id = static_cast<std::int32_t>(form % 16) - 1;
+  if ((form & 16u) != 0) spec.bos = spec.sep = id;
+  if ((form & 32u) != 0) spec.eos = spec.infill[0] = id;
+  if ((form & 64u) != 0) spec.add_bos = spec.add_sep = true;
+  if ((form & 128u) != 0) spec.add_eos = true;
+  if (form == 193) spec.model = spec.pre = "none";
+  if (form == 201) types.push_back(1), spec.types = types;
+  if (form == 225) spec.pre = "none";
   if (const auto t = text::Tokenizer::make(spec)) {
     encode_and_back(*t, input, false);
     stream(*t, input);
   }
 }
+
+/// SmallUnigram with a map that drops, changes and lengthens characters.
+struct SmallMapped : zrt::test::SmallUnigram {
+  SmallMapped() {
+    static const std::vector<std::uint8_t> bytes = zrt::test::CharacterMapWriter({{"\t", " "},
+                                                                                  {"W", "w"},
+                                                                                  {"\xc3\xa9", "e"},
+                                                                                  {"\xe2\x80\x8b", ""},
+                                                                                  {"...", "."},
+                                                                                  {"..", "l"},
+                                                                                  {"\xc2\xbd", "1 2"}})
+                                                       .bytes();
+    spec.character_map = bytes;
+  }
+};
 
 // What a pre-tokenizer cuts joins to the text again.
 void cut_by(const text::PreTokenizerEntry& entry, std::string_view input) {
@@ -163,6 +201,7 @@ void small_vocabulary(unsigned which, std::string_view input) {
     case 1:
       return both_ways(tokenizer_of<zrt::test::SmallWordPiece>(), input, false);
     case 2:
+      both_ways(tokenizer_of<SmallMapped>(), input, false);
       return both_ways(tokenizer_of<zrt::test::SmallUnigram>(), input, false);
     case 3:
       return both_ways(tokenizer_of<zrt::test::SmallRwkv>(), input, true);
@@ -192,6 +231,10 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   for (const std::string_view model : {"gemma4", "whitespace"})
     for (const std::size_t size : {words.size(), words.size() - 1}) strange_vocabulary(words.substr(0, size), model);
   strange_vocabulary("\1<dna>\n\1</dna>\n\1<oov>\n\1<dna>acgtacgt</dna>\n\1ACGTAC\xee\x80\x80", "hybriddna");
+  // Every model with ids and switches, right and wrong.
+  for (const std::string_view model : kModels)
+    for (const char form : {'\x11', '\x19', '\x21', '\x31', '\x71', '\x41', '\xb1', '\x81', '\xc1', '\xc9', '\xe1'})
+      strange_vocabulary(form + std::string("a\n\1b\n\1a b\n\1ab\n\1c\n"), model);
   // Every way once, by a text of words, numbers, markup and other scripts.
   for (unsigned way = 0; way < kWays; ++way) one_of_all(way, "");
   for (unsigned way = 0; way < kWays; ++way)

@@ -62,6 +62,14 @@ TEST_F(ProgramQuantize, LeavesWhatIsNoFileAlone) {
   EXPECT_EQ(names(), (std::set<std::string>{"pipe"}));
 }
 
+TEST_F(ProgramQuantize, ANameThatIsTooLongIsRefusedBeforeTheWork) {
+  const std::string target = path(std::string(250, 'x'));
+  const Outcome refused = quantize(kFloats, target);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_TRUE(refused.err.starts_with("zrt: io_error: cannot write ")) << refused.err;
+  EXPECT_EQ(names(), std::set<std::string>{});
+}
+
 TEST_F(ProgramQuantize, AnErrorLeavesNothingAndNamesTheTarget) {
   const std::string target = file("old", "old");
   const rlimit before = [] {
