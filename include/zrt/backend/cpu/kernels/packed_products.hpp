@@ -483,9 +483,10 @@ void one_group_products(Codes codes, const PackedWeight& w, const std::byte* con
 #endif
   if constexpr (kIsa == Isa::v3) {
     constexpr PackedForms kSix{.part_16 = kForms.part_16};
+    constexpr PackedForms kFive{.run_32 = kForms.run_32, .part_16 = kForms.part_16, .part_32 = kForms.part_32};
     if (codes == Codes::of_six) return group_products<1, Codes::of_six, kSix>(w, group, x, first, rows, levels, sums);
     if (codes == Codes::of_five)
-      return group_products<1, Codes::of_five, kForms>(w, group, x, first, rows, levels, sums);
+      return group_products<1, Codes::of_five, kFive>(w, group, x, first, rows, levels, sums);
   }
   group_products<1, Codes::any, kForms>(w, group, x, first, rows, levels, sums);
 }

@@ -92,9 +92,10 @@ enum class Codes : std::uint8_t {
   of_six,   ///< 0..63
   of_five,  ///< 0..31
 };
-/// What products make use of: AVX2 adds small ones in 16 bits. The one type with codes of six bits has parts of 16.
+/// What products make use of: AVX2 adds small ones in 16 bits. The one type with codes of six bits has parts of 16, the
+/// one with runs of 16 has levels.
 [[nodiscard]] ZRT_ALWAYS_INLINE Codes codes_of(const PackedForm& form) noexcept {
-  if (kIsa != Isa::v3 || form.bits == 8 || form.levels != nullptr) return Codes::any;
+  if (kIsa != Isa::v3 || form.bits == 8 || form.levels != nullptr || form.run == 16) return Codes::any;
   return form.bits < 6 ? Codes::of_five : form.part == 16 ? Codes::of_six : Codes::any;
 }
 /// What a byte of a panel stands for, less the byte.
