@@ -28,7 +28,7 @@ struct ModelSetOptions {
 
 /// A model of a set, as a host watches it.
 struct ModelReport {
-  HeldMemory memory{};       ///< now; of an evicted model what is left
+  HeldMemory memory{};      ///< now; of an evicted model what is left
   std::uint64_t needs = 0;  ///< bytes in memory
   bool resident = false;    ///< it is in memory
   bool drains = false;      ///< it begins no request, to make room

@@ -2,9 +2,9 @@
 // zrt/model/gguf/file.hpp: an opened GGUF file: metadata by key, tensors by name, data where it lies.
 #pragma once
 
+#include <zrt/core/file_mapping.hpp>
 #include <zrt/core/span.hpp>
 #include <zrt/model/gguf/index.hpp>
-#include <zrt/core/file_mapping.hpp>
 #include <zrt/model/gguf/name_order.hpp>
 #include <zrt/model/gguf/placement.hpp>
 
