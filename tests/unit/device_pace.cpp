@@ -86,6 +86,14 @@ TEST(DevicePace, ADeviceThatBecomesSlowIsTakenForOneAtOnceAndForgivenByAndBy) {
   EXPECT_EQ(Modelled{10}.run(pace, pieces).second, fast);
 }
 
+TEST(DevicePace, SmallPiecesForgiveASubmissionThatWasLate) {
+  Pace pace(100'000'000);
+  pace.learn(120'000'000, 3'000'000'000);
+  EXPECT_FALSE(pace.is_timely(24'000'000));
+  for (int i = 0; i < 200; ++i) pace.learn(5'000'000, 110'000);
+  EXPECT_TRUE(pace.is_timely(24'000'000));
+}
+
 TEST(DevicePace, WhatIsSoonDoneTeachesNothing) {
   Pace pace(100'000'000);
   const std::uint64_t before = pace.of_a_million();

@@ -111,7 +111,7 @@ template <class P> std::string commands_of(const P& program) {
   const auto buffer = [&](std::size_t first, std::size_t end) {
     std::string commands = "[";
     for (std::size_t i = first; i < end; ++i) commands += i == first || launches[i].barrier ? "|." : ".";
-    return commands + (end == launches.size() ? "||" : "");
+    return commands + (end == launches.size() ? "||" : "|");
   };
   std::string all = buffer(0, launches.size());
   const std::size_t pieces = program.pieces();

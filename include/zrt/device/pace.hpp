@@ -35,8 +35,13 @@ class Pace {
   }
   /// That so much work took `nanoseconds`, by the host's clock.
   void learn(std::uint64_t work, std::uint64_t nanoseconds) noexcept {
-    // What is soon done says little of what takes long, and a thread that slept says nothing of a multiply-add.
-    if (nanoseconds < kTelling && work < kLeastWork) return;
+    // What is soon done says little of what takes long, and a thread that slept says nothing of a multiply-add; but a
+    // device that was thought slow after one late submission is at least as fast as this.
+    if (nanoseconds < kTelling && work < kLeastWork) {
+      const double most = work < kSmall ? cost_ : static_cast<double>(nanoseconds) / static_cast<double>(work);
+      if (most < cost_) cost_ += (most - cost_) / 4;
+      return;
+    }
     // Handing over and waking up are no work, but a part of a short time at most.
     const std::uint64_t part = nanoseconds / 4;
     const std::uint64_t spent = nanoseconds > kOverhead + part ? nanoseconds - kOverhead : part;

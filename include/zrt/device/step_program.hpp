@@ -99,14 +99,19 @@ template <class Device> class StepProgram {
     return true;
   }
 
-  /// Whether each launch of such a step, with no token behind position `furthest`, is thought to end in time: no cut is
-  /// finer than a launch.
+  /// Whether each piece of such a step, with no token behind position `furthest`, is thought to end in time: no cut is
+  /// finer than a piece.
   [[nodiscard]] bool is_timely(Device& device, const Extents& step, std::uint32_t furthest) const noexcept
     requires PacesCommands<Device>
   {
     bool timely = true;
-    for_each_work(record_, step, furthest,
-                  [&](std::size_t, std::uint64_t work) { timely = timely && device.pace().is_timely(work); });
+    std::size_t last = 0;
+    std::uint64_t sum = 0;
+    for_each_work_of_pieces(step, furthest, [&](std::size_t piece, std::uint64_t work) {
+      sum = (piece == last ? sum : 0) + work;
+      last = piece;
+      timely = timely && device.pace().is_timely(sum);
+    });
     return timely;
   }
 
@@ -172,11 +177,17 @@ template <class Device> class StepProgram {
     reckoned_ = true;
     furthest_ = furthest;
     reckoned_for_ = step.extents;
-    std::size_t piece = 0;
     for (std::uint64_t& work : work_) work = 0;
-    for_each_work(record_, step.extents, furthest, [&](std::size_t launch, std::uint64_t work) {
-      if (piece + 1 < work_.size() && launch == commands_.begin_of(piece + 1)) ++piece;
-      work_[piece] += work;
+    for_each_work_of_pieces(step.extents, furthest,
+                            [&](std::size_t piece, std::uint64_t work) { work_[piece] += work; });
+  }
+  /// Calls `visit(piece, work)` for each launch of such a step, in order.
+  template <class Visit>
+  void for_each_work_of_pieces(const Extents& step, std::uint32_t furthest, const Visit& visit) const noexcept {
+    std::size_t piece = 0;
+    for_each_work(record_, step, furthest, [&](std::size_t launch, std::uint64_t work) {
+      if (piece + 1 < commands_.pieces() && launch == commands_.begin_of(piece + 1)) ++piece;
+      visit(piece, work);
     });
   }
 

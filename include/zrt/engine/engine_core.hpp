@@ -456,12 +456,12 @@ template <class B, class Families, class O> class EngineCore {
 
   /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.
   [[nodiscard]] std::uint32_t longest_chunk() noexcept {
-    const std::uint32_t chunk = model_.executor().sizes().prefill_tokens - model_.executor().sizes().slots;
+    const std::uint32_t chunk = model_.sizes().prefill_tokens - model_.sizes().slots;
     if constexpr (BoundsSteps<B>) {
+      if (!model_.is_bound()) return chunk;
       std::uint32_t furthest = 0, prompts = 0;
       const auto see = [&](const ActiveRequest& a) {
-        if (a.sequence.prompt_left() == 0) return;
-        ++prompts;
+        prompts += a.sequence.prompt_left() != 0 ? 1u : 0u;
         if (a.sequence.processed > furthest) furthest = a.sequence.processed;
       };
       for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)

@@ -75,11 +75,13 @@ class CopyList {
     end_ = kBytes;
     groups_ = 0;
   }
-  /// Leaves out copies to or from an address of which `is_there(address)` does not hold.
+  /// Leaves out copies to or from ranges of which `is_there(address, bytes)` does not hold.
   template <class IsThere> void drop_unless(const IsThere& is_there) noexcept {
-    for (std::size_t i = 0; i < copies_.size(); ++i)
-      if (!is_there(copies_[i].address))
-        write_little(memory_.span().data() + kCopies + i * kCopyBytes + 24, std::uint32_t{0});
+    for (std::size_t i = 0; i < copies_.size(); ++i) {
+      if (is_there(copies_[i].address, copies_[i].bytes)) continue;
+      write_little(memory_.span().data() + kCopies + i * kCopyBytes + 24, std::uint32_t{0});
+      copies_[i].bytes = 0;
+    }
   }
   /// The launch that makes the copies as they now stand.
   [[nodiscard]] VkCommandBufferSubmitInfo submission() noexcept {

@@ -92,7 +92,10 @@ class Staging {
   [[nodiscard]] Span<const VkCommandBufferSubmitInfo> before() noexcept {
     if (!has_taken_) return {};
     // Memory may have gone since, with a plan whose step was never handed over.
-    in_.drop_unless([this](std::uint64_t address) { return device_->addresses().find(address).has_value(); });
+    in_.drop_unless([this](std::uint64_t address, std::uint64_t bytes) {
+      const auto range = device_->addresses().find(address);
+      return range && bytes <= range->bytes - (address - range->address);
+    });
     before_ = in_.submission();
     return {&before_, 1};
   }

@@ -107,8 +107,9 @@ class StepCommands {
     if (end == launches) {
       wait_before(to, step, launches);
       if (times != 0) to.write(times_, times, step.words, step.answers.times);
-      to.show_to_host();
     }
+    // A step may be stopped behind any piece, and the host writes then what the pieces wrote.
+    to.show_to_host();
     if (auto r = to.end(); !r) return pass(r);
     return begun;
   }

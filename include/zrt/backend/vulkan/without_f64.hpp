@@ -73,6 +73,10 @@ class F64Ids {
     const auto op = static_cast<unsigned>(each.op);
     if (op == 32) return is_gone(each[3]);
     if (op == 23) return is_gone(each[2]);
+    if (op == 33) {
+      for (std::size_t i = 2; i < each.words.size(); ++i)
+        if (is_gone(each[i])) return true;
+    }
     if (op >= 19 && op <= 33) return false;
     return is_gone(each[1]);
   }
@@ -132,6 +136,8 @@ class F64Ids {
     if (each.op == spirv::Code::function) {
       emptied = ids.is_emptied(each[2]);
       has_label = false;
+      if (ids.is_gone(each[1]) || ids.is_gone(each[4]))
+        return fail(Errc::invalid_file, "kernel ", kernel, " passes 64-bit numbers between functions");
       if (emptied && each[2] == entry)
         return fail(Errc::invalid_file, "kernel ", kernel, " has 64-bit numbers of its own");
       if (emptied) returned = each[1];
