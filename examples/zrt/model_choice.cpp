@@ -13,6 +13,11 @@ zrt::Result<NamedModel> named_model(const std::string& text, bool needs_name) {
   const std::size_t equals = text.find('=');
   std::error_code none;
   const bool has_name = equals != std::string::npos && (needs_name || !std::filesystem::exists(text, none));
+  // The name of a model stands before a colon where adapters are named.
+  const bool parts = needs_name && has_name && text.find(':') < equals;
+  if (parts)
+    return zrt::fail(zrt::Errc::invalid_argument, "--model is '", std::string_view(text),
+                     "', expected a NAME without a colon where there are several");
   if (has_name && equals != 0 && equals + 1 != text.size())
     return NamedModel{text.substr(0, equals), text.substr(equals + 1)};
   if (has_name || needs_name)

@@ -65,7 +65,8 @@ zrt::Result<onnx::ModelView> read_model(const OnnxSource& source) {
 
 /// Why an operator is refused whatever its operands; empty where it is not, and for a function of the model.
 std::string operator_refusal(const onnx::ModelView& model, std::string_view domain, std::string_view op) {
-  if (onnx::find_function(model, domain, op) != nullptr) return {};
+  for (const onnx::FunctionView& function : model.functions)
+    if (function.name == op && function.domain == domain) return {};
   const auto found = onnx::find_operator(domain, op, onnx::opset_in_force(model.imports.span(), domain));
   return found ? std::string() : std::string(found.error().text());
 }

@@ -105,12 +105,15 @@ struct Box {
   ServedModels served;
   std::optional<zrt::ModelSet<Model>> set;
 
-  /// Opens one after the other: with a bound on memory, each leaves when the next one needs its place.
+  /// Opens one after the other; with a bound on memory, each leaves before the next one comes.
   [[nodiscard]] zrt::Result<void> open(const ServeOptions& o, const std::vector<NamedModel>& models) {
     auto made = zrt::ModelSet<Model>::make({.memory = o.memory_mib << 20});
     if (!made) return zrt::pass(made);
     set.emplace(std::move(*made));
     for (const NamedModel& named : models) {
+      if (o.memory_mib != 0)
+        for (const auto& engine : engines)
+          if (auto r = engine->evict(); !r) return r;
       auto opened = open_served(o, named);
       if (!opened) return zrt::pass(opened);
       const auto place = set->add(*opened->model);

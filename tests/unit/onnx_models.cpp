@@ -83,7 +83,8 @@ TEST(OnnxModels, AFunctionOfTheModelIsReadInPlaceOfItsNode) {
                              field(20, std::int64_t{1})));
   const std::string twice = function("twice", {"p"}, {"r"},
                                      {own_node("leak", {"p"}, {"q"}, {reference("slope", "steep", 1)}),
-                                      own_node("leak", {"q"}, {"r"}, {reference("slope", "steep", 1)})});
+                                      own_node("leak", {"q"}, {"r"}, {reference("slope", "steep", 1)})},
+                                     field(6, std::string_view("steep")));
   const auto file = [&](const std::vector<std::string>& attributes) {
     return model(input("x", kFloat, {3}) + own_node("twice", {"x"}, {"y"}, attributes) + output("y"), 18) +
            import("mine", 1) + leak + twice;
@@ -103,13 +104,23 @@ TEST(OnnxModels, AFunctionMayNotCallItself) {
 }
 
 TEST(OnnxModels, AFunctionIsCalledAsItIsDeclared) {
-  const std::string same = function("same", {"a"}, {"b"}, {node("Identity", {"a"}, {"b"})});
+  const std::string same =
+      function("same", {"a"}, {"b"}, {node("Identity", {"a"}, {"b"})}) +
+      function("same", {"a"}, {"b"}, {node("Neg", {"a"}, {"b"})}, field(13, std::string_view("turned")));
   const auto refused = [&](const std::string& graph) {
     const auto program = read(model(input("x", kFloat, {3}) + graph + output("y"), 18) + same);
     return program ? std::string() : std::string(program.error().text());
   };
   EXPECT_EQ(refused(own_node("same", {"x", "x"}, {"y"})),
             "node 0 (same): function same has 1 inputs and 1 outputs, the node gives 2 and 1");
+  EXPECT_EQ(refused(own_node("same", {"x"}, {"y"}, {integer("more", 1)})),
+            "node 0 (same): attribute more is none of function same");
+  // The node that names an overload means that one.
+  std::string turned = own_node("same", {"x"}, {"y"});
+  turned = field(1, turned.substr(2) + field(8, std::string_view("turned")));
+  EXPECT_EQ(
+      first_output(read(model(input("x", kFloat, {3}) + turned + output("y"), 18) + same), {host({1, -2, 3}, {3})}),
+      (std::vector<float>{-1, 2, -3}));
   EXPECT_EQ(refused(own_node("same", {"q"}, {"y"})), "node 0 (same): input 0 (q) is computed by no node before");
 }
 

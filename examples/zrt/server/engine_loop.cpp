@@ -194,7 +194,8 @@ void EngineLoop::change_tenants() {
 
 /// Hands over as many as the engine accepts or refuses in its next step; the rest waits for the one behind.
 void EngineLoop::start_jobs() {
-  while (!started_.empty() && submitted_.size() < kMostStarts) {
+  started_now_ = 0;
+  while (!started_.empty() && started_now_ < kMostStarts) {
     const Job job = std::move(started_.front());
     started_.pop_front();
     for (std::uint32_t i = 0; i < job.choices.size(); ++i) start(job, i);
@@ -240,7 +241,8 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
   metrics_.taken(asked.model, seconds(Clock::now() - job.arrived));
   tenants_.began(choice->tenant);
   const Place place{asked.model, *id};
-  submitted_.push_back(place);
+  submitted_.push_back({place, models_.reads(place.model)});
+  ++started_now_;
   running_.emplace(place, std::move(choice));
 }
 
@@ -328,10 +330,13 @@ bool EngineLoop::hear_token(Place place, const zrt::Token& token) {
   return true;
 }
 
-/// What the last step did not refuse is accepted.
+/// What its model has read and not refused is accepted.
 void EngineLoop::tell_taken() {
-  for (const Place place : std::exchange(submitted_, {}))
-    if (const auto found = running_.find(place); found != running_.end()) tell_taken(*found->second);
+  std::erase_if(submitted_, [this](const Submitted& one) {
+    if (models_.reads(one.place.model) == one.reads) return false;
+    if (const auto found = running_.find(one.place); found != running_.end()) tell_taken(*found->second);
+    return true;
+  });
 }
 
 void EngineLoop::tell_taken(Choice& c) {
@@ -376,6 +381,7 @@ void EngineLoop::end_all(const zrt::Error& error) {
   for (const auto& job : embedding_.take_all()) {
     job->hear(std::unexpected<zrt::Error>(error));
     const std::lock_guard lock(mutex_);
+    --embeds_open_[job->tenant];
     --open_;
   }
   emptied_.notify_all();

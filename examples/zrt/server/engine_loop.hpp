@@ -118,7 +118,13 @@ class EngineLoop {
   TenantTable tenants_;
   std::size_t left_ = 0;  ///< requests of the engine, those included that nobody hears any more
   Clock::time_point shown_{};
-  std::vector<Place> submitted_;  ///< in this turn
+  /// A choice that its model has not read yet.
+  struct Submitted {
+    Place place;
+    std::uint64_t reads;  ///< of its model, when it was submitted
+  };
+  std::vector<Submitted> submitted_;
+  std::size_t started_now_ = 0;  ///< choices in this turn
   std::deque<Job> started_;
   EmbedQueue embedding_;
   std::vector<Ticket> ending_;

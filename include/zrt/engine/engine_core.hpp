@@ -207,7 +207,10 @@ template <class B, class Families, class O> class EngineCore {
     const RoundingMode rounding;
     Result<void> done = model_.bind();
     if (done) done = serving_.attach(model_.executor(), model_.options().allocator);
-    if (done) return {};
+    if (done) {
+      lost_.reset();
+      return {};
+    }
     serving_.detach();
     model_.release();
     lost_ = done.error();

@@ -85,16 +85,19 @@ template <class E> class ModelSet {
   ///
   /// Errors: those of Engine::submit; Errc::not_found for another model or tenant.
   [[nodiscard]] Result<RequestId> submit(ModelId model, const Request& request) noexcept {
-    if (auto r = expect(model); !r) return pass(r);
-    auto tenant = core_->tenant_in(index(model), request.tenant);
-    if (!tenant) return pass(tenant);
+    auto found = core_->tenant_in(index(model), request.tenant);
+    if (!found) return pass(found);
     Request of_model = request;
-    of_model.tenant = *tenant;
-    return engine(model).submit(of_model);
+    of_model.tenant = found->tenant;
+    return found->engine->submit(of_model);
   }
   /// Asks for the end of a request. Any thread.
   void cancel(ModelId model, RequestId id) noexcept {
-    if (index(model) < size()) engine(model).cancel(id);
+    if (E* const engine = core_->engine_of(index(model)); engine != nullptr) engine->cancel(id);
+  }
+  /// How often a model has read what was submitted to it: each of its steps that did not fail.
+  [[nodiscard]] std::uint64_t reads(ModelId model) const noexcept {
+    return index(model) < size() ? core_->models[index(model)].reads : 0;
   }
 
   /// Runs one step of the model whose turn it is, and calls `on_token(ModelId, RequestId, const Token&) -> bool` for what
@@ -162,7 +165,7 @@ template <class E> class ModelSet {
     if (auto r = expect(model); !r) return pass(r);
     auto of_model = core_->tenant_in(index(model), tenant);
     if (!of_model) return pass(of_model);
-    return engine(model).usage(*of_model);
+    return engine(model).usage(of_model->tenant);
   }
 
  private:
@@ -186,8 +189,14 @@ template <class E> class ModelSet {
     bool drains = false;
     bool wanted = false;  ///< a call of the host's waits for it
     std::uint64_t steps = 0;
+    std::uint64_t reads = 0;
     std::uint64_t evictions = 0;
     std::uint64_t reopenings = 0;
+  };
+  /// A tenant as a model knows it.
+  struct TenantOfModel {
+    E* engine;
+    TenantId tenant;
   };
 
   /// At one address, because requests of any thread look for their tenants.
@@ -216,6 +225,8 @@ template <class E> class ModelSet {
       if (m == kMostModels) return fail(Errc::capacity_exceeded, "a set holds at most ", kMostModels, " models");
       if (engine.idle_ns() != kUntilSubmit) return fail(Errc::invalid_state, "the engine has requests, expected none");
       if (auto r = engine.reopen(); !r) return pass(r);
+      // Where memory is bounded the engine must be one that can leave it.
+      if (auto r = engine.hold(false); !r && turns.limits().memory != 0) return pass(r);
       Model added;
       added.engine = &engine;
       added.needs = engine.memory().total();
@@ -276,6 +287,7 @@ template <class E> class ModelSet {
       const std::uint64_t bound = turns.limits().memory;
       while (!models[m].engine->is_resident() && bound != 0 && resident_bytes() > bound - models[m].needs) {
         look();
+        turns.begin(states.span());
         const std::uint32_t found = turns.first_to_go(states.span(), static_cast<std::uint32_t>(m));
         models[m].wanted = found == serve::kNone;
         if (models[m].wanted)
@@ -322,7 +334,11 @@ template <class E> class ModelSet {
           case Kind::reopen:
             done = reopen(action.model);
             // What waited for it ends now.
-            if (!done) (void)step_model(action.model, on_token);
+            models[action.model].wanted = false;
+            if (!done) {
+              (void)step_model(action.model, on_token);
+              turns.put_last(action.model);
+            }
             break;
           case Kind::drain:
           case Kind::release:
@@ -340,6 +356,7 @@ template <class E> class ModelSet {
           [&](RequestId request, const Token& token) -> bool { return on_token(id, request, token); });
       models[m].left = left ? *left : 0;
       if (!left) return named(m, left.error());
+      ++models[m].reads;
       return {};
     }
     [[nodiscard]] static std::unexpected<Error> named(std::size_t m, const Error& error) noexcept {
@@ -347,7 +364,8 @@ template <class E> class ModelSet {
     }
     [[nodiscard]] std::size_t left() const noexcept {
       std::size_t sum = 0;
-      for (const Model& model : models) sum += model.left;
+      for (const Model& model : models)
+        sum += model.left != 0 ? model.left : model.engine->idle_ns() != kUntilSubmit ? 1 : 0;
       return sum;
     }
     [[nodiscard]] std::uint64_t idle_ns() noexcept {
@@ -372,8 +390,9 @@ template <class E> class ModelSet {
       E& engine = *models[m].engine;
       serve::ModelState& state = states[m];
       state.resident = engine.is_resident();
-      state.ready = state.resident ? engine.idle_ns() == 0 : models[m].left != 0 || models[m].wanted;
-      state.busy = models[m].left != 0 || models[m].wanted || engine.idle_ns() != kUntilSubmit;
+      const std::uint64_t idle = engine.idle_ns();
+      state.ready = state.resident ? idle == 0 : models[m].left != 0 || models[m].wanted;
+      state.busy = models[m].left != 0 || models[m].wanted || idle != kUntilSubmit;
       state.running = engine.running() != 0;
       state.drains = models[m].drains;
       state.bytes = models[m].needs;
@@ -425,12 +444,19 @@ template <class E> class ModelSet {
           row < kMostTenants && tenants[row].live && tenants[row].generation == serve::generation_of(handle);
       return found ? row : serve::kNone;
     }
-    /// A tenant as a model knows it. Any thread. Errors: Errc::not_found.
-    [[nodiscard]] Result<TenantId> tenant_in(std::size_t m, TenantId tenant) noexcept {
+    /// Any thread. Errors: Errc::not_found.
+    [[nodiscard]] Result<TenantOfModel> tenant_in(std::size_t m, TenantId tenant) noexcept {
       const MutexLock lock(mutex);
+      if (m >= models.size())
+        return fail(Errc::not_found, "no model of the set has id ", m, ", there are ", models.size());
       const std::uint32_t row = row_of(tenant);
       if (row == serve::kNone) return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
-      return tenants[row].ids[m];
+      return TenantOfModel{models[m].engine, tenants[row].ids[m]};
+    }
+    /// Null for no model. Any thread.
+    [[nodiscard]] E* engine_of(std::size_t m) noexcept {
+      const MutexLock lock(mutex);
+      return m < models.size() ? models[m].engine : nullptr;
     }
 
     [[nodiscard]] Result<TenantId> create(const TenantQuota& quota) noexcept {
@@ -474,6 +500,7 @@ template <class E> class ModelSet {
       for (std::size_t m = 0; m < models.size(); ++m)
         if (auto r = models[m].engine->remove_tenant((*row)->ids[m]); !r) done = r;
       const MutexLock lock(mutex);
+      service.begin(static_cast<std::uint32_t>(*row - tenants.data()));
       (*row)->live = false;
       return done;
     }

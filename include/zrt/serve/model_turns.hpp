@@ -90,6 +90,8 @@ class ModelTurns {
     if (blocked) ++turn_;
     return {};
   }
+  /// A model that cannot come back lets the others go first.
+  void put_last(std::uint32_t m) noexcept { rows_[m].since = ++turn_; }
   /// Which model in memory goes first to make room for another: of those that may go the one unused for longest. kNone:
   /// there is none.
   [[nodiscard]] std::uint32_t first_to_go(Span<const ModelState> models, std::uint32_t for_whom) const noexcept {
@@ -119,7 +121,7 @@ class ModelTurns {
   }
   /// Whether its memory may be taken now, for one that has waited or not.
   [[nodiscard]] static bool goes(const ModelState& model, bool hurries) noexcept {
-    return model.resident && !model.running && !model.ready && (!model.busy || model.drains || hurries);
+    return model.resident && !model.running && (model.drains || (!model.ready && (!model.busy || hurries)));
   }
 
   [[nodiscard]] std::uint32_t next_in_line(Span<const ModelState> models) const noexcept {

@@ -149,9 +149,11 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint32_t row = s_.find_tenant(tenant);
     if (row == kNone) return;
     if (now > s_.now) s_.now = now;
+    for (TenantRow& each : s_.tenants) {
+      each.decoded.advance(s_.now);
+      each.prefilled.advance(s_.now);
+    }
     TenantRow& t = s_.tenants[row];
-    t.decoded.advance(s_.now);
-    t.prefilled.advance(s_.now);
     t.decoded.add(elsewhere.decoded);
     t.prefilled.add(elsewhere.prefilled);
     s_.add_service(t, elsewhere.service);

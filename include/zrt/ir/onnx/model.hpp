@@ -51,6 +51,7 @@ struct NodeView {
   std::string_view name;
   std::string_view op;
   std::string_view domain;
+  std::string_view overload;  ///< which of a model's functions of that name
   Vector<std::string_view> inputs;
   Vector<std::string_view> outputs;
   Vector<AttributeView> attributes;
@@ -94,16 +95,30 @@ struct OpsetImport {
 
 /// FunctionProto: an operator that the model defines by nodes.
 struct FunctionView {
-  explicit FunctionView(Allocator a) noexcept : inputs(a), outputs(a), defaults(a), nodes(a), imports(a) {}
+  explicit FunctionView(Allocator a) noexcept
+      : inputs(a), outputs(a), attributes(a), defaults(a), nodes(a), imports(a) {}
 
   std::string_view name;
   std::string_view domain;
+  std::string_view overload;
   Vector<std::string_view> inputs;
   Vector<std::string_view> outputs;
-  Vector<AttributeView> defaults;  ///< values of attributes that a caller leaves out
+  Vector<std::string_view> attributes;  ///< names of those without a default
+  Vector<AttributeView> defaults;       ///< values of attributes that a caller leaves out
   Vector<NodeView> nodes;
   Vector<OpsetImport> imports;
+
+  [[nodiscard]] bool has_attribute(std::string_view wanted) const noexcept {
+    for (const std::string_view own : attributes)
+      if (own == wanted) return true;
+    for (const AttributeView& own : defaults)
+      if (own.name == wanted) return true;
+    return false;
+  }
 };
+
+/// Functions that a model may define.
+inline constexpr std::size_t kMaxFunctions = 4096;
 
 /// ModelProto: the graph's bytes, the functions and the versions of the operators.
 struct ModelView {
@@ -126,9 +141,9 @@ struct ModelView {
 
 /// The function of the model under that name, or null.
 [[nodiscard]] inline const FunctionView* find_function(const ModelView& model, std::string_view domain,
-                                                       std::string_view name) noexcept {
+                                                       std::string_view name, std::string_view overload) noexcept {
   for (const FunctionView& function : model.functions)
-    if (function.name == name && function.domain == domain) return &function;
+    if (function.name == name && function.domain == domain && function.overload == overload) return &function;
   return nullptr;
 }
 
@@ -277,7 +292,7 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
 [[nodiscard]] inline Result<NodeView> read_node(std::string_view message, const Allocator& a) noexcept {
   NodeView node(a);
   auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
-    if (f.number > 7 || f.number == 6) return {};
+    if (f.number > 8 || f.number == 6) return {};
     if (auto wire = detail::expect_wire(f, WireType::bytes, "a node"); !wire) return wire;
     switch (f.number) {
       case 1:
@@ -295,6 +310,9 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
         if (!attribute) return pass(attribute);
         return node.attributes.push_back(std::move(*attribute));
       }
+      case 8:
+        node.overload = f.bytes;
+        return {};
       default:
         node.domain = f.bytes;
         return {};
@@ -365,7 +383,7 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
 [[nodiscard]] inline Result<FunctionView> read_function(std::string_view message, const Allocator& a) noexcept {
   FunctionView function(a);
   auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
-    if (f.number != 1 && f.number != 4 && f.number != 5 && f.number != 7 && (f.number < 9 || f.number > 11)) return {};
+    if (f.number > 13 || f.number == 2 || f.number == 3 || f.number == 8 || f.number == 12) return {};
     if (auto wire = detail::expect_wire(f, WireType::bytes, "a function"); !wire) return wire;
     switch (f.number) {
       case 1:
@@ -375,6 +393,11 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
         return function.inputs.push_back(f.bytes);
       case 5:
         return function.outputs.push_back(f.bytes);
+      case 6:
+        return function.attributes.push_back(f.bytes);
+      case 13:
+        function.overload = f.bytes;
+        return {};
       case 7: {
         auto node = read_node(f.bytes, a);
         if (!node) return pass(node);
@@ -415,6 +438,8 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
       if (!import) return pass(import);
       return model.imports.push_back(*import);
     }
+    if (model.functions.size() >= kMaxFunctions)
+      return fail(Errc::limit_exceeded, "the model defines more than ", kMaxFunctions, " functions");
     auto function = read_function(f.bytes, a);
     if (!function) return pass(function);
     return model.functions.push_back(std::move(*function));

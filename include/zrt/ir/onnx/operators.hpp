@@ -339,6 +339,9 @@ inline void Reader::translate(NodeCall& call) noexcept {
   if (form.inputs.most != kAnyNumber && call.inputs() > form.inputs.most)
     return call.fail(Errc::invalid_file, "the node has ", call.inputs(), " inputs, at opset ", call.opset(),
                      " the operator has at most ", int{form.inputs.most});
+  if (form.outputs.most != kAnyNumber && call.outputs() > form.outputs.most)
+    return call.fail(Errc::invalid_file, "the node has ", call.outputs(), " outputs, at opset ", call.opset(),
+                     " the operator has at most ", int{form.outputs.most});
   return found->row->translate(call);
 }
 

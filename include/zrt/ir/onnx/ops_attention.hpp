@@ -63,8 +63,10 @@ struct AttentionSteps {
   const auto grouped = [&](const Tensor& x, std::int64_t last) {
     return group == 1 ? x : reshape(x, {qs[0], ks[1], group * qs[2], last});
   };
-  const Tensor product = dot(grouped(q, qs[3]), k, {0, 1}, {0, 1}, {3}, {3});
-  steps.raw = reshape(product, scores_shape) * rules.scale;
+  // In f16 the products would leave its range before they are scaled.
+  const bool narrow = q.dtype() == DType::f16;
+  const Tensor product = dot(grouped(narrow ? q * rules.scale : q, qs[3]), k, {0, 1}, {0, 1}, {3}, {3});
+  steps.raw = narrow ? reshape(product, scores_shape) : reshape(product, scores_shape) * rules.scale;
   steps.capped = rules.softcap > 0 ? b.tanh(steps.raw / rules.softcap) * rules.softcap : steps.raw;
   Tensor scores = as_type(steps.capped, rules.softmax);
   if (rules.bias) scores = scores + as_type(*rules.bias, rules.softmax);
@@ -125,6 +127,7 @@ inline void attention(NodeCall& n) noexcept {
   Tensor k = by_heads(n, n.in(1), n.integer("kv_num_heads", 0));
   Tensor v = by_heads(n, n.in(2), n.integer("kv_num_heads", 0));
   if (n.failed()) return;
+  if (n.has(4) && n.has(6)) return n.fail(Errc::invalid_file, "past_key and nonpad_kv_seqlen exclude each other");
   if (n.has(4) != n.has(5)) return n.fail(Errc::invalid_file, "past_key and past_value come together");
   const std::int64_t past = n.has(4) ? n.shape(4)[2] : 0;
   if (n.has(4)) {

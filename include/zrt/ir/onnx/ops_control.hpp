@@ -13,9 +13,13 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// The graph in an attribute.
 [[nodiscard]] inline std::optional<GraphView> graph_of(NodeCall& n, std::string_view key) noexcept {
-  const AttributeView* a = n.find(key);
+  const AttributeView* a = n.attribute(key, AttributeType::graph);
   if (a == nullptr) {
     n.fail(Errc::invalid_file, key, " is missing");
+    return {};
+  }
+  if (!n.reader().may_read_again(a->graph.size())) {
+    n.fail(Errc::limit_exceeded, "graphs within nodes are read too often");
     return {};
   }
   auto graph = read_graph(a->graph, n.allocator());

@@ -243,8 +243,10 @@ inline void cast_as_said(NodeCall& n, DType to) noexcept {
   if (rounding != "up" && rounding != "down" && rounding != "nearest")
     return n.fail(Errc::invalid_params, "round_mode is ", zrt::slice(rounding, 0, 20));
   // Beyond the range of float 8s: their ends, unless the attribute says otherwise.
-  if (saturation_of(to) != 0 && n.integer("saturate", 1) != 0 && is_float(n.dtype(0)))
-    return n.out(0, n.b().cast(saturated(n.in(0), to), to));
+  if (saturation_of(to) != 0 && n.integer("saturate", 1) != 0) {
+    const Tensor x = n.in(0);
+    return n.out(0, n.b().cast(saturated(is_float(x.dtype()) ? x : n.b().cast(x, DType::f32), to), to));
+  }
   cast_to(n, to);
 }
 inline void cast(NodeCall& n) noexcept {

@@ -187,6 +187,7 @@ inline void non_zero(NodeCall& n) noexcept {
   if (!n.need_known(v, 0, "x")) return;
   const IntList shape = n.shape(0);
   const std::size_t width = info(v.type.dtype).block_bytes;
+  if (!is_computed(v.type.dtype)) return n.unsupported("x of ", name(v.type.dtype));
   if (info(v.type.dtype).block_elems != 1 || !n.fits_table(product(shape))) return n.unsupported("x of 4-bit numbers");
   Vector<std::int64_t> found(n.allocator());
   for (std::int64_t i = 0; i < product(shape) && !n.failed(); ++i) {

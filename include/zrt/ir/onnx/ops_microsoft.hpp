@@ -81,19 +81,19 @@ inline void fused_mat_mul(NodeCall& n) noexcept {
 
 /// The root mean square of each last axis taken out of x, times `scale`.
 [[nodiscard]] inline Tensor simplified_norm(NodeCall& n, const Tensor& given, const Tensor& scale, std::size_t axis,
-                                            std::optional<std::size_t> inverse_out) noexcept {
+                                            std::optional<std::size_t> inverse_out, double epsilon) noexcept {
   const Tensor x = widened(given);
   const IntList shape = n.shape(given);
   IntList axes;
   for (std::size_t i = axis; i < shape.size(); ++i) axes.push(static_cast<std::int64_t>(i));
   const auto count = static_cast<double>(product(shape, axis, shape.size()));
-  const Tensor inverse = n.b().rsqrt(reduce(kSum, x * x, axes, true) / count + n.real("epsilon", 1e-5));
+  const Tensor inverse = n.b().rsqrt(reduce(kSum, x * x, axes, true) / count + n.real("epsilon", epsilon));
   if (inverse_out) n.out(*inverse_out, inverse);
   return as_type(x * inverse * widened(scale), scale.dtype());
 }
 inline void simplified_layer_normalization(NodeCall& n) noexcept {
   const std::size_t axis = n.axis("axis", -1, n.rank(0));
-  if (!n.failed()) n.out(0, simplified_norm(n, n.in(0), n.in(1), axis, 1));
+  if (!n.failed()) n.out(0, simplified_norm(n, n.in(0), n.in(1), axis, 1, 1e-5));
 }
 /// x + skip + bias, which is result 3 too.
 [[nodiscard]] inline Tensor skipped_sum(NodeCall& n, std::size_t bias) noexcept {
@@ -106,7 +106,7 @@ inline void skip_simplified_layer_normalization(NodeCall& n) noexcept {
   const Tensor sum = skipped_sum(n, 3);
   if (n.has_out(1)) return n.unsupported("the mean of a simplified norm");
   if (n.rank(0) < 1) return n.fail(Errc::shape_mismatch, "x has no axis");
-  n.out(0, simplified_norm(n, sum, n.in(2), n.rank(0) - 1, 2));
+  n.out(0, simplified_norm(n, sum, n.in(2), n.rank(0) - 1, 2, 1e-12));
 }
 inline void skip_layer_normalization(NodeCall& n) noexcept {
   const Tensor sum = skipped_sum(n, 4);
@@ -301,6 +301,7 @@ inline void group_query_attention(NodeCall& n) noexcept {
   const IntList xs = n.shape(0);
   if (xs.size() != 3 || heads < 1 || groups < 1 || heads > kMaxExtent || heads % groups != 0)
     return n.fail(Errc::shape_mismatch, "query must be [B, S, width] with kv_num_heads dividing num_heads");
+  if (n.has(1) != n.has(2)) return n.fail(Errc::invalid_file, "key and value come together");
   Tensor q = n.in(0);
   Tensor k = n.has(1) ? n.in(1) : q;
   Tensor v = n.has(2) ? n.in(2) : q;

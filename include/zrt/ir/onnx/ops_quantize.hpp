@@ -24,7 +24,12 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
   const std::int64_t block = n.integer("block_size", 0);
   if (n.failed() || product(given) == 1) return reshape(x, {});
   const std::size_t axis = n.axis("axis", 1, shape.size());
-  if (n.failed() || block == 0) return along(n, x, axis, shape.size());
+  if (n.failed()) return x;
+  if (block == 0 && product(given) != shape[axis]) {
+    n.fail(Errc::shape_mismatch, product(given), " scales or zero points for an axis of ", shape[axis]);
+    return x;
+  }
+  if (block == 0) return along(n, x, axis, shape.size());
   bool fits = block > 0 && block <= kMaxExtent && given.size() == shape.size();
   for (std::size_t i = 0; fits && i < shape.size(); ++i)
     fits = given[i] == (i == axis ? (shape[i] + block - 1) / block : shape[i]);
@@ -41,10 +46,10 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
   const Tensor all = reshape(broadcast(reshape(x, once), often), joined);
   return slice_axis(all, joined, axis, 0, shape[axis]);
 }
-/// x / scale + zero in f32, rounded and saturated to whole numbers, or to floats as they are.
+/// x / scale, divided in `at`, + zero in f32, rounded and saturated to whole numbers, or to floats as they are.
 [[nodiscard]] inline Tensor quantized(NodeCall& n, const Tensor& x, const Tensor& scale,
-                                      const std::optional<Tensor>& zero, DType to) noexcept {
-  Tensor y = x / scale;
+                                      const std::optional<Tensor>& zero, DType to, DType at = DType::f32) noexcept {
+  Tensor y = as_type(as_type(x, at) / as_type(scale, at), DType::f32);
   if (!is_float(to)) y = kernel_of<kernels::Round>(n, y);
   if (zero) y = y + n.b().cast(*zero, DType::f32);
   return n.b().cast(saturated(y, to), to);
@@ -60,9 +65,16 @@ inline void quantize_linear(NodeCall& n) noexcept {
     to = *said;
   }
   if (n.integer("saturate", 1) == 0 && is_float(to)) return n.unsupported("floats of 8 bits that do not saturate");
+  DType at = is_float(n.dtype(1)) ? n.dtype(1) : DType::f32;
+  if (const std::int64_t number = n.integer("precision", 0); number != 0) {
+    const auto said = dtype_of(number);
+    if (!said) return n.fail(said.error());
+    if (!is_float(*said)) return n.fail(Errc::invalid_params, "precision is ", name(*said), ", expected a float");
+    at = *said;
+  }
   std::optional<Tensor> zero;
   if (n.has(2)) zero = per_block(n, n.in(2));
-  n.out(0, quantized(n, b.cast(n.in(0), DType::f32), per_block(n, b.cast(n.in(1), DType::f32)), zero, to));
+  n.out(0, quantized(n, b.cast(n.in(0), DType::f32), per_block(n, b.cast(n.in(1), DType::f32)), zero, to, at));
 }
 inline void dequantize_linear(NodeCall& n) noexcept {
   Builder& b = n.b();

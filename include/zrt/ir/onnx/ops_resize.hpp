@@ -5,6 +5,8 @@
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
+#include <algorithm>
+
 ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
@@ -132,7 +134,20 @@ inline void resize_by(NodeCall& n, bool upsample) noexcept {
   const bool sized = !upsample && n.has(3);
   const std::string_view mode = n.text("mode", "nearest");
   if (mode != "nearest" && mode != "linear" && mode != "cubic") return n.unsupported("mode ", zrt::slice(mode, 0, 20));
-  const bool crops = n.text("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+  if (mode != "nearest" && !is_float(x.dtype()))
+    return n.unsupported("mode ", mode, " of ", name(x.dtype()), ", expected floats");
+  const std::string_view coordinates = n.text("coordinate_transformation_mode", "half_pixel");
+  const std::string_view rounding = n.text("nearest_mode", "floor");
+  constexpr auto kCoordinates =
+      std::to_array<std::string_view>({"align_corners", "asymmetric", "half_pixel", "half_pixel_symmetric",
+                                       "pytorch_half_pixel", "tf_crop_and_resize", "tf_half_pixel_for_nn"});
+  constexpr auto kRoundings =
+      std::to_array<std::string_view>({"ceil", "floor", "round_prefer_ceil", "round_prefer_floor"});
+  if (std::ranges::find(kCoordinates, coordinates) == kCoordinates.end())
+    return n.fail(Errc::invalid_params, "coordinate_transformation_mode is ", zrt::slice(coordinates, 0, 40));
+  if (std::ranges::find(kRoundings, rounding) == kRoundings.end())
+    return n.fail(Errc::invalid_params, "nearest_mode is ", zrt::slice(rounding, 0, 40));
+  const bool crops = coordinates == "tf_crop_and_resize";
   IntList axes = n.has_attribute("axes") ? n.ints("axes") : ascending(shape.size());
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(n.axis_of(axes[i], shape.size()));
   IntList sizes;

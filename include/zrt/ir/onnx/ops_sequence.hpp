@@ -133,6 +133,10 @@ inline void sequence_map(NodeCall& n) noexcept {
   const auto body = graph_of(n, "body");
   const Span<const Value> from = sequence_in(n);
   if (n.failed()) return;
+  if (body->outputs.size() != n.outputs())
+    return n.fail(Errc::invalid_file, "the body gives ", body->outputs.size(), " values, the node ", n.outputs());
+  if (n.outputs() != 0 && from.size() > kMaxSequenceTensors / n.outputs())
+    return n.fail(Errc::limit_exceeded, "sequences hold more than ", kMaxSequenceTensors, " tensors together");
   Vector<Vector<Value>> results(n.allocator());
   for (std::size_t i = 0; i < n.outputs(); ++i)
     if (auto r = results.push_back(Vector<Value>(n.allocator())); !r) return n.fail(r.error());
@@ -150,8 +154,6 @@ inline void sequence_map(NodeCall& n) noexcept {
     Vector<Value> given(n.allocator());
     inline_graph(n, *body, inner, arguments.span(), given);
     if (n.failed()) return;
-    if (given.size() != n.outputs())
-      return n.fail(Errc::invalid_file, "the body gives ", given.size(), " values, the node ", n.outputs());
     for (std::size_t i = 0; i < given.size(); ++i) append_value(n, results[i], given[i]);
   }
   for (std::size_t i = 0; i < n.outputs() && !n.failed(); ++i) {

@@ -132,16 +132,19 @@ inline void size(NodeCall& n) noexcept {
 }
 
 inline void constant(NodeCall& n) noexcept {
-  if (const AttributeView* a = n.find("value"); a != nullptr) {
+  if (const AttributeView* a = n.attribute("value", AttributeType::tensor); a != nullptr) {
     const auto tensor = n.tensor_in(*a);
     if (!tensor) return n.fail(tensor.error());
     if (n.has_out(0)) n.bind(n.node().outputs[0], {tensor->type, {}, tensor->data, true});
     return;
   }
-  if (const AttributeView* a = n.find("value_int"); a != nullptr) return n.out_integers(0, {&a->integer, 1}, true);
-  if (const AttributeView* a = n.find("value_ints"); a != nullptr) return n.out_integers(0, a->integers.span());
-  const AttributeView* one = n.find("value_float");
-  const AttributeView* list = n.find("value_floats");
+  if (const AttributeView* a = n.attribute("value_int", AttributeType::integer); a != nullptr)
+    return n.out_integers(0, {&a->integer, 1}, true);
+  if (const AttributeView* a = n.attribute("value_ints", AttributeType::integers); a != nullptr)
+    return n.out_integers(0, a->integers.span());
+  const AttributeView* one = n.attribute("value_float", AttributeType::real);
+  const AttributeView* list = n.attribute("value_floats", AttributeType::reals);
+  if (n.failed()) return;
   if (one == nullptr && list == nullptr) return n.unsupported("a constant of strings or of a sparse tensor");
   Vector<float> values(n.allocator());
   for (const double value : list != nullptr ? list->reals.span() : Span(&one->real, 1))
@@ -156,7 +159,7 @@ inline void constant_of_shape(NodeCall& n) noexcept {
   ptir::TensorType one{DType::f32, {Dim(1)}};
   std::array<std::byte, 16> zero{};
   Span<const std::byte> data(zero.data(), 4);
-  if (const AttributeView* a = n.find("value"); a != nullptr) {
+  if (const AttributeView* a = n.attribute("value", AttributeType::tensor); a != nullptr) {
     const auto tensor = n.tensor_in(*a);
     if (!tensor) return n.fail(tensor.error());
     one = tensor->type;

@@ -152,6 +152,8 @@ inline void col2im(NodeCall& n) noexcept {
   if (n.failed()) return;
   if (xs.size() != 3 || image.size() != size.size() || image.empty() || product(size) < 1 || xs[1] % product(size) != 0)
     return n.fail(Errc::shape_mismatch, "x must be [N, C * elements of a block, places]");
+  for (const std::int64_t extent : image)
+    if (extent < 1 || extent > kMaxExtent) return n.fail(Errc::invalid_params, "image_shape has an extent of ", extent);
   IntList shape{xs[0], xs[1] / product(size)};
   for (const std::int64_t extent : image) shape.push(extent);
   const SlidingWindow w = window_of(n, shape, size);

@@ -45,6 +45,8 @@ inline constexpr std::size_t kMaxGraphDepth = 16;
 inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
 /// Bytes of known values that a reader keeps, beyond four times those of the file.
 inline constexpr std::size_t kMaxKeptBytes = std::size_t{256} << 20;
+/// Bytes of graphs within nodes that are read, in each trip of a loop once more, beyond four times those of the file.
+inline constexpr std::size_t kMaxNestedBytes = std::size_t{64} << 20;
 /// Tensors in all sequences together; one that is in two of them counts twice.
 inline constexpr std::size_t kMaxSequenceTensors = std::size_t{1} << 20;
 /// Known values of as many bytes are in the program once, however often they are read.
@@ -61,7 +63,8 @@ class Reader {
         kept_(options.allocator),
         shared_(options.allocator),
         sequences_(options.allocator),
-        room_(file_bytes < kMaxKeptBytes ? 4 * file_bytes + kMaxKeptBytes : file_bytes) {}
+        room_(file_bytes < kMaxKeptBytes ? 4 * file_bytes + kMaxKeptBytes : file_bytes),
+        nested_room_(file_bytes < kMaxNestedBytes ? 4 * file_bytes + kMaxNestedBytes : file_bytes) {}
 
   [[nodiscard]] Builder& b() noexcept { return builder_; }
   [[nodiscard]] const Allocator& allocator() const noexcept { return options_->allocator; }
@@ -108,6 +111,8 @@ class Reader {
 
   /// Reads the initialisers of a graph into `scope`.
   [[nodiscard]] Result<void> read_initializers(const GraphView& graph, Scope& scope) noexcept {
+    if (depth_ != 0 && !may_read_again(64 * (graph.initializers.size() + graph.outputs.size())))
+      return fail(Errc::limit_exceeded, "graphs within nodes are read too often");
     for (const std::string_view message : graph.initializers) {
       auto tensor = tensor_in(message);
       if (!tensor) return pass(tensor);
@@ -135,7 +140,8 @@ class Reader {
                     " nodes are read, those of a body once for each trip");
       const std::size_t built = builder_.instructions().size(), bound = scope.values().size();
       NodeCall call(*this, scope, builder_, node, opset_in_force(imports_, node.domain));
-      if (const FunctionView* function = find_function(*model_, node.domain, node.op); function != nullptr)
+      if (const FunctionView* function = find_function(*model_, node.domain, node.op, node.overload);
+          function != nullptr)
         inline_function(call, *function);
       else
         translate(call);
@@ -164,6 +170,14 @@ class Reader {
     const Tensor made = builder_.literal(v.type, v.data);
     if (auto r = shared_.push_back({v.data.data(), made}); !r) builder_.set(r.error());
     return made;
+  }
+  /// Counts a graph of a node that is read, in each trip of a loop once more. False where that is too much.
+  [[nodiscard]] bool may_read_again(std::size_t bytes) noexcept {
+    // A graph without a byte costs a call too.
+    const std::size_t cost = bytes + 64;
+    if (cost > nested_room_) return false;
+    nested_room_ -= cost;
+    return true;
   }
   /// Keeps `bytes` as long as the reader.
   [[nodiscard]] Result<Span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
@@ -234,6 +248,10 @@ class Reader {
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (call.has(i))
         if (auto r = inner.add(function.inputs[i], call.any_value(i)); !r) return call.fail(r.error());
+    for (const AttributeView& a : node.attributes)
+      if (!function.has_attribute(a.name))
+        return call.fail(Errc::invalid_file, "attribute ", zrt::slice(a.name, 0, 40), " is none of function ",
+                         zrt::slice(function.name, 0, 40));
     if (call.failed()) return;
     const Frame frame{&node, &function, frame_};
     const Span<const OpsetImport> around = imports_;
@@ -365,7 +383,8 @@ class Reader {
   std::size_t depth_ = 0;
   std::size_t nodes_ = 0;
   std::size_t sequence_tensors_ = 0;
-  std::size_t room_;  ///< bytes that may still be kept
+  std::size_t room_;         ///< bytes that may still be kept
+  std::size_t nested_room_;  ///< bytes of graphs of nodes that may still be read
 };
 
 inline const AttributeView* NodeCall::find(std::string_view key) const noexcept {
