@@ -103,7 +103,7 @@ template <class E> class ModelSet {
   /// Runs one step of the model whose turn it is, and calls `on_token(ModelId, RequestId, const Token&) -> bool` for what
   /// it generated. Models change their places in memory in it. Returns how many requests are left in all models.
   ///
-  /// Errors: those of Engine::step and Engine::reopen, naming the model; the requests of that model have ended as
+  /// Errors: those of Engine::step and Engine::reopen, naming the model; the requests of that step have ended as
   /// `failed`, and the next step goes on with the others.
   template <class F>
   [[nodiscard]] Result<std::size_t> step(F&& on_token) noexcept

@@ -29,12 +29,12 @@ template <PacketTransport Transport> struct DeviceOptions {
   using Os = std::remove_reference_t<decltype(std::declval<const typename Transport::Device&>().os())>;
   using TierChoice = std::conditional_t<ChoosesTier<Transport>, std::optional<Tier>, NamedTier>;
 
-  Os* os = nullptr;                         ///< outlives the engine
-  KernelFiles kernels{};                    ///< read while the engine is opened
+  Os* os = nullptr;       ///< outlives the engine
+  KernelFiles kernels{};  ///< outlive the engine, which reads them when it opens and when it comes back
   [[no_unique_address]] TierChoice tier{};  ///< forced; without it the first that works
   TransportOptions queue{};
   std::uint64_t step_timeout = std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step may take
-  /// For the placeholders in kernels, as a model's shapes; read while the engine is opened.
+  /// For the placeholders in kernels, as a model's shapes; outlive the engine.
   Span<const KernelConstant> constants{};
   SelfTest self_test = SelfTest::on_card;  ///< kernels are tried, each on a small case, before the engine opens
   SelfTestCache tested{};
