@@ -168,7 +168,9 @@ template <class Device> class StepProgram {
   };
 
   /// How much each piece has to do in a step. It stays while nothing changes but positions, which count by segments.
-  void reckon(const ExecutionContext& step) noexcept {
+  void reckon(const ExecutionContext& step) noexcept
+    requires PacesCommands<Device>
+  {
     std::uint32_t furthest = 0;
     for (std::uint32_t t = 0; t < step.tokens && step.positions != nullptr; ++t)
       furthest = std::max(furthest, step.positions[t]);
