@@ -189,6 +189,16 @@ TEST_F(ModelSets, OnesThatAreIdleAreEvictedAndComeBack) {
   EXPECT_GE(report(kA).reopenings, 2u);
 }
 
+TEST_F(ModelSets, RequestsThatNoModelHasReadYetAreLeft) {
+  make(2);
+  // The first ends in the step in which the other is not read.
+  const RequestId a = submit(kA, 1, 1), b = submit(kB, 2, 1);
+  finish();
+  EXPECT_EQ((heard_[{kA, a}].finish), FinishReason::length);
+  EXPECT_EQ((heard_[{kB, b}].finish), FinishReason::length);
+  EXPECT_GE(set_->reads(kA), 1u);
+}
+
 TEST_F(ModelSets, ABusyModelRunsEmptyForOneThatHasWaited) {
   make(2, 1, {.slots = 2});
   // A has work for much longer than B's patience.

@@ -93,6 +93,25 @@ TEST(ModelTurns, TheLongestUnusedWithoutWorkMakesRoom) {
   EXPECT_EQ(turns.first_to_go(models, 3), 1u);
 }
 
+TEST(ModelTurns, AModelThatMakesRoomGoesThoughRequestsForItArrive) {
+  ModelTurns turns = turns_of(3, {.memory = 20});
+  std::vector<ModelState> models(3, in_memory());
+  models[0].running = false;
+  models[2].resident = models[2].running = false;
+  turns.begin(models);
+  EXPECT_EQ(turns.first_to_go(models, 2), serve::kNone);
+  models[0].drains = true;
+  EXPECT_EQ(turns.first_to_go(models, 2), 0u);
+}
+
+TEST(ModelTurns, AModelThatDidNotComeBackLetsTheOthersGoFirst) {
+  ModelTurns turns = turns_of(3);
+  const std::vector<ModelState> models(3, in_memory());
+  EXPECT_EQ(steps_of(turns, models, 3), (std::vector<std::uint32_t>{0, 1, 2}));
+  turns.put_last(0);
+  EXPECT_EQ(steps_of(turns, models, 3), (std::vector<std::uint32_t>{1, 2, 0}));
+}
+
 /// Models whose requests come and end by chance, moved as ModelTurns says.
 class Machine {
  public:
