@@ -4,6 +4,7 @@
 
 #include "tenant.hpp"
 #include <zrt/engine/embedding.hpp>
+#include <zrt/engine/model_set.hpp>
 #include <zrt/serve/token_window.hpp>
 
 #include <deque>
