@@ -97,10 +97,21 @@ TEST_F(Program, LoopsMakeAsManyTripsAsAsked) {
       "loop.onnx",
       onnx_file::model(numbers("n", {}, {3}) + node("Loop", {"n", ""}, {"z"}, {graph_in("body", body)}) + output("z")));
   EXPECT_EQ(run({"ptir", "run", model}).out, "z: si64 [3] = [0,1,2]\n");
+  // Read trip by trip, or as a loop.
   EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "3"}).out, "z: si64 [3] = [0,1,2]\n");
-  EXPECT_EQ(
-      run({"ptir", "run", model, "--unrolled-trips", "2"}).err,
-      "zrt: unimplemented: " + model + ": node 0 (Loop): 3 trips with scan outputs, at most 2 by --unrolled-trips\n");
+  EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "2"}).out, "z: si64 [3] = [0,1,2]\n");
+  // A sequence grows trip by trip alone.
+  const std::string grows = node("Identity", {"c"}, {"d"}) + node("SequenceInsert", {"q", "i"}, {"r"}) +
+                            input("i", kInt64, {}) + input("c", kBool, {}) + field(11, field(1, "q")) + output("d") +
+                            output("r");
+  const std::string grown =
+      file("grown.onnx", onnx_file::model(numbers("n", {}, {3}) + node("SequenceEmpty", {}, {"e"}) +
+                                          node("Loop", {"n", "", "e"}, {"l"}, {graph_in("body", grows)}) +
+                                          node("SequenceLength", {"l"}, {"z"}) + output("z")));
+  EXPECT_EQ(run({"ptir", "run", grown}).out, "z: si64 [] = 3\n");
+  EXPECT_EQ(run({"ptir", "run", grown, "--unrolled-trips", "2"}).err,
+            "zrt: unimplemented: " + grown +
+                ": node 1 (Loop): 3 trips that must be unrolled, at most 2 by --unrolled-trips\n");
 }
 
 TEST_F(Program, RunsATensorProgram) {
