@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/vulkan/commands.hpp>
+#include <zrt/core/checked.hpp>
 #include <zrt/core/little_endian.hpp>
 
 #include <algorithm>
