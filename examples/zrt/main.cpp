@@ -95,7 +95,7 @@ CLI::Option* add_ids(CLI::App& app, const char* name, std::vector<std::int32_t>&
 }
 
 constexpr auto kBackendNames = {"cpu", "reference"};
-constexpr auto kKvTypeNames = {"f32", "f16", "bf16"};
+constexpr auto kKvTypeNames = {"f32", "f16", "bf16", "q8_0", "q4_0"};
 constexpr auto kRoundingNames = {"none", "plan"};
 constexpr auto kPoolingNames = {"none", "mean", "cls", "last", "rank"};
 constexpr OneOf kBackends{kBackendNames};
@@ -152,7 +152,7 @@ void add_model(CLI::App& app, ModelOptions& model) {
 }
 
 void add_kv(CLI::App& app, std::string& kv) {
-  app.add_option("--kv", kv, "Type of keys and values in the cache: f32, f16 or bf16")
+  app.add_option("--kv", kv, "Type of keys and values in the cache: f32, f16, bf16, q8_0 or q4_0")
       ->check(kKvTypes)
       ->capture_default_str();
 }

@@ -126,7 +126,9 @@ zrt::Result<void> write_file(const std::string& path, std::string_view bytes) {
 }
 
 zrt::DType kv_type(std::string_view name) {
-  return name == "f32" ? zrt::DType::f32 : name == "bf16" ? zrt::DType::bf16 : zrt::DType::f16;
+  for (const zrt::DType type : zrt::kPageTypes)
+    if (zrt::name(type) == name) return type;
+  return zrt::DType::f16;
 }
 
 zrt::ActPolicy act_policy(std::string_view name) {

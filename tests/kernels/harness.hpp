@@ -173,10 +173,13 @@ struct Pages {
     state.units = slot_count * per_slot;
     state.data = c.bytes(state.unit_bytes * state.units);
     const zrt::KvPage page = zrt::KvPage::of(state.info);
-    const std::uint64_t elements = state.unit_bytes / zrt::info(dtype).block_bytes;
-    for (std::uint32_t unit = 0; unit < state.units; ++unit)
-      for (std::uint64_t i = 0; i < elements; ++i)
-        page.store(state.unit(unit), i, std::numeric_limits<float>::quiet_NaN());
+    const std::vector<float> nothing(std::max(key_dim, value_dim), std::numeric_limits<float>::quiet_NaN());
+    for (std::uint32_t i = 0; i < state.units * zrt::kPageTokens; ++i)
+      for (std::uint32_t head = 0; head < heads; ++head) {
+        page.store_key(state.unit(i / zrt::kPageTokens), head, i % zrt::kPageTokens, nothing.data());
+        page.store_value(state.unit(i / zrt::kPageTokens), head, i % zrt::kPageTokens, nothing.data());
+      }
+    std::vector<float> drawn(nothing.size());
     for (std::uint32_t s = 0; s < slot_count; ++s) {
       std::uint32_t reached = lengths[s];
       for (std::size_t i = 0; i < slots.size(); ++i)
@@ -184,9 +187,10 @@ struct Pages {
       for (std::uint32_t p = 0; p < reached; ++p)
         for (std::uint32_t head = 0; head < heads; ++head) {
           std::byte* at = state.unit(ids[s * per_slot + p / 16]);
-          for (std::uint32_t i = 0; i < key_dim; ++i)
-            page.store(at, page.key(head, p % 16) + std::uint64_t{i} * 16, c.real());
-          for (std::uint32_t i = 0; i < value_dim; ++i) page.store(at, page.value(head, p % 16) + i, c.real());
+          for (std::uint32_t i = 0; i < key_dim; ++i) drawn[i] = c.real();
+          page.store_key(at, head, p % 16, drawn.data());
+          for (std::uint32_t i = 0; i < value_dim; ++i) drawn[i] = c.real();
+          page.store_value(at, head, p % 16, drawn.data());
         }
     }
     c.step.slots = slots.data();

@@ -294,7 +294,7 @@ TEST(CpuKernels, Rope) {
 }
 
 TEST(CpuKernels, KvWrite) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+  for (const DType type : zrt::kPageTypes) {
     for (const std::uint32_t rows : {0u, 1u, 9u}) {
       Case c(rows, rows);
       Pages pages;
@@ -346,7 +346,7 @@ void check_attention(const AttentionCase& a, DType type, std::uint32_t seed) {
 }
 
 TEST(CpuKernels, Attention) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+  for (const DType type : zrt::kPageTypes) {
     check_attention({0, 2, 2, 16, 16, 0, 0.0f, false, {0}}, type, 1);
     check_attention({1, 2, 2, 16, 16, 0, 0.0f, false, {0}}, type, 2);
     check_attention({3, 4, 4, 24, 40, 0, 0.0f, true, {0, 62, 1100}}, type, 3);

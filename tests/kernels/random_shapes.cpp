@@ -11,7 +11,6 @@ using quant::Act;
 using zrt::HostCall;
 
 constexpr std::array kTypes{DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0};
-constexpr std::array kPageTypes{DType::f32, DType::f16, DType::bf16};
 
 TEST(CpuKernelsProperty, Linear) {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
@@ -44,8 +43,9 @@ TEST(CpuKernelsProperty, AttentionAfterRotation) {
     for (std::uint32_t i = 0; i < slots; ++i) lengths.push_back(pick.number(0, 2) == 0 ? 0 : pick.number(0, 700));
     Case c(seed, pick.number(1, 12));
     Pages pages;
-    const zrt::HostState state =
-        pages.make(c, slots, lengths, kPageTypes[c.number(0, 2)], kv_heads, key_dim, value_dim);
+    const zrt::HostState state = pages.make(
+        c, slots, lengths, zrt::kPageTypes[c.number(0, static_cast<std::uint32_t>(zrt::kPageTypes.size()) - 1)],
+        kv_heads, key_dim, value_dim);
 
     HostCall<ops::RmsNormFusedRopeKvWrite> turn{};
     turn.in = {c.reals(Shape{Dim(1, kRows), heads * key_dim}), c.reals(Shape{Dim(1, kRows), kv_heads * key_dim}),

@@ -31,9 +31,10 @@ template <class O> bool is_taken_by_rows(std::size_t weight) {
   return std::is_same_v<O, ops::Embedding>;
 }
 
-/// That a card computes the case: it has kernels for the types of weights, and the rows that kernels take as a whole are
-/// of whole pieces.
+/// That a card computes the case: it has kernels for the types of weights and pages, and the rows that kernels take as a
+/// whole are of whole pieces.
 template <class O> bool is_computed_on_cards(const Case& c) {
+  if (is_block(c.state.dtype)) return false;
   for (std::size_t i = 0; i < c.w.size(); ++i) {
     if (!c.w[i].present) continue;
     const device::UploadFunctions* const type = device::upload_of(c.w[i].dtype, c.w[i].shape.rank == 1);

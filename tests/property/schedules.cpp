@@ -95,9 +95,11 @@ TEST(ExpertSchedules, SameBitsAloneAndInAnyBatch) {
   }
   EXPECT_EQ(tally.schedules, 8);
 }
+using Types = std::tuple<DType, DType>;
 INSTANTIATE_TEST_SUITE_P(Property, Schedules,
-                         testing::Combine(testing::Values(DType::f32, DType::q8_0),
-                                          testing::Values(DType::f16, DType::f32, DType::bf16)),
+                         testing::Values(Types{DType::f32, DType::f16}, Types{DType::f32, DType::q4_0},
+                                         Types{DType::f32, DType::bf16}, Types{DType::q8_0, DType::f16},
+                                         Types{DType::q8_0, DType::q8_0}, Types{DType::q8_0, DType::f32}),
                          [](const auto& param) {
                            return std::string(name(std::get<0>(param.param))) + "_kv_" +
                                   std::string(name(std::get<1>(param.param)));

@@ -532,7 +532,7 @@ TEST_F(EngineTest, OptionsOutsideTheirRangeAreRefused) {
   refused([](EngineOptions& o) { o.chunk = 24; });
   refused([](EngineOptions& o) { o.step_latency_ns = 1, o.clock = {}; });
   refused([](EngineOptions& o) { o.chunk = 16384; });
-  refused([](EngineOptions& o) { o.kv_type = DType::q8_0; });
+  refused([](EngineOptions& o) { o.kv_type = DType::q5_0; });
   refused([](EngineOptions& o) { o.kv_type = DType::si32; });
   for (const unsigned number : {60u, 250u, 255u})
     refused([&](EngineOptions& o) { o.kv_type = static_cast<DType>(number); });

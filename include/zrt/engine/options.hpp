@@ -30,7 +30,7 @@ struct EngineOptions {
   std::uint32_t pages = 0;            ///< of 16 positions, for all slots together; 0: slots × context
   bool prefix_cache = false;          ///< a prompt that begins as an earlier one resumes behind the pages of that one
   std::uint32_t kept_states = 0;      ///< states of recurrent or windowed models, from which later requests resume
-  DType kv_type = DType::f16;         ///< f32, f16 or bf16
+  DType kv_type = DType::f16;         ///< f32, f16, bf16, q8_0 or q4_0, see KvPage
   bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
   bool given_embeddings = false;      ///< prompts may hold rows of embeddings, see Request::embeddings
   std::uint32_t adapters = 0;         ///< room for so many LoRA adapters at the same time, see Engine::load_adapter
@@ -69,9 +69,9 @@ struct EngineOptions {
   if (o.step_latency_ns != 0 && o.clock.now == nullptr)
     return fail(Errc::invalid_argument, "step_latency_ns is ", o.step_latency_ns, ", which needs a clock");
   if (!is_dtype(static_cast<std::uint8_t>(o.kv_type)))
-    return bad("kv_type", static_cast<std::uint8_t>(o.kv_type), "f32, f16 or bf16");
+    return bad("kv_type", static_cast<std::uint8_t>(o.kv_type), kPageTypeNames);
   if (!KvPage::stores(o.kv_type))
-    return fail(Errc::invalid_argument, "kv_type is ", name(o.kv_type), ", expected f32, f16 or bf16");
+    return fail(Errc::invalid_argument, "kv_type is ", name(o.kv_type), ", expected ", kPageTypeNames);
   if (o.numerics.act > ActPolicy::weight)
     return bad("numerics.act", static_cast<std::uint8_t>(o.numerics.act), "none or weight");
   if (o.validation > Validation::none)

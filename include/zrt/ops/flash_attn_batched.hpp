@@ -109,18 +109,18 @@ struct FlashAttnBatched {
           if (position < first || position > last) continue;
           visible |= std::uint64_t{1} << j;
           const std::byte* at = c.state.unit(pages[position / kPageTokens]);
-          const std::uint64_t key = page.key(kv_head, position % kPageTokens);
           float score = 0.0f;
           for (std::uint32_t i = 0; i < p.key_dim; ++i)
-            score = __builtin_fmaf(scaled[i], page.load(at, key + std::uint64_t{i} * kPageTokens), score);
+            score = __builtin_fmaf(scaled[i], page.load_key(at, kv_head, position % kPageTokens, i), score);
           if (p.soft_cap != 0.0f) score = math::sealed(p.soft_cap * math::tanh(score / p.soft_cap));
           scores[j] = score;
         }
         part.take(scores, visible, [&](std::uint32_t j) {
           const std::uint32_t position = begin + j;
           const std::byte* at = c.state.unit(pages[position / kPageTokens]);
-          const std::uint64_t value = page.value(kv_head, position % kPageTokens);
-          return [&page, at, value](std::uint64_t i) noexcept { return page.load(at, value + i); };
+          return [&page, at, kv_head, position](std::uint64_t i) noexcept {
+            return page.load_value(at, kv_head, position % kPageTokens, static_cast<std::uint32_t>(i));
+          };
         });
       }
       total.merge(part);

@@ -20,7 +20,7 @@ struct KvWriteBatchedParams {
 
 /// Writes k f32 [T, heads·key_dim] and v f32 [T, heads·value_dim] at each row's slot and position.
 ///
-/// Elements are rounded to the page's type, nearest even.
+/// Numbers are rounded to the page's type, nearest even (KvPage).
 struct KvWriteBatched {
   using Params = KvWriteBatchedParams;
   static constexpr Opcode opcode{51};
@@ -59,9 +59,8 @@ struct KvWriteBatched {
     const std::uint32_t token = position % kPageTokens;
     std::byte* at = state.unit(step.page_list(state.info.group, step.slots[t])[position / kPageTokens]);
     for (std::uint32_t head = 0; head < page.heads; ++head) {
-      for (std::uint32_t i = 0; i < page.key_dim; ++i)
-        page.store(at, page.key(head, token) + std::uint64_t{i} * kPageTokens, *k++);
-      for (std::uint32_t i = 0; i < page.value_dim; ++i) page.store(at, page.value(head, token) + i, *v++);
+      page.store_key(at, head, token, k + std::uint64_t{head} * page.key_dim);
+      page.store_value(at, head, token, v + std::uint64_t{head} * page.value_dim);
     }
   }
 

@@ -53,7 +53,7 @@ inline constexpr std::array<std::array<StateAction, kStateEvents>, kStateLifecyc
 
 /// What a graph says of one piece of state.
 ///
-/// kv_paged: extents are {kv heads, key dim, value dim, window}, dtype f32, f16 or bf16, `group` the cache
+/// kv_paged: extents are {kv heads, key dim, value dim, window}, dtype one of kPageTypes, `group` the cache
 /// group whose page list names its pages. recurrent: extents are the dims of one slot's block, f32.
 struct StateInfo {
   StateLifecycle lifecycle = StateLifecycle::none;
@@ -79,6 +79,13 @@ struct StateInfo {
          is_dtype(static_cast<std::uint8_t>(state.dtype));
 }
 
+/// Bytes of one head's keys or values, `dims` numbers a token, in a page: whole blocks for each token.
+[[nodiscard]] constexpr CheckedSize page_bytes(DType dtype, std::uint32_t dims) noexcept {
+  const DTypeInfo& type = info(dtype);
+  const std::uint64_t blocks = (std::uint64_t{dims} + type.block_elems - 1) / type.block_elems;
+  return CheckedSize(kPageTokens) * CheckedSize(blocks) * CheckedSize(type.block_bytes);
+}
+
 /// Bytes of one unit: a page (kv_paged) or a slot's block (recurrent).
 [[nodiscard]] constexpr CheckedSize unit_bytes(const StateInfo& state) noexcept {
   const CheckedSize element = info(state.dtype).block_bytes;
@@ -86,8 +93,8 @@ struct StateInfo {
     case StateLifecycle::none:
       return 0;
     case StateLifecycle::kv_paged:
-      return CheckedSize(kPageTokens) * state.extents[0] *
-             (CheckedSize(state.extents[1]) + CheckedSize(state.extents[2])) * element;
+      return CheckedSize(state.extents[0]) *
+             (page_bytes(state.dtype, state.extents[1]) + page_bytes(state.dtype, state.extents[2]));
     case StateLifecycle::recurrent: {
       CheckedSize count = element;
       for (std::uint32_t extent : state.extents) count *= CheckedSize(extent == 0 ? 1 : extent);

@@ -232,7 +232,7 @@ class RecordingIn {
     std::uint8_t act = 0;
     if (auto r = into(kv_type, 255, "the type of keys and values"); !r) return r;
     if (!is_dtype(kv_type) || !KvPage::stores(static_cast<DType>(kv_type)))
-      return bad("type ", unsigned{kv_type}, " of keys and values, expected f32, f16 or bf16");
+      return bad("type ", unsigned{kv_type}, " of keys and values, expected ", kPageTypeNames);
     h.kv_type = static_cast<DType>(kv_type);
     if (auto r = into(act, static_cast<std::uint64_t>(ActPolicy::weight), "the rounding of activations"); !r) return r;
     h.act = static_cast<ActPolicy>(act);

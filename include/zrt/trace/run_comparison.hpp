@@ -228,11 +228,15 @@ class RunComparison {
     const std::uint64_t keys = std::uint64_t{page.heads} * page.key_dim;
     const std::uint64_t all = keys + std::uint64_t{page.heads} * page.value_dim;
     for (std::uint64_t e = 0; e < all; ++e) {
-      const std::uint64_t v = e - keys;
-      const std::uint64_t at =
-          e < keys ? page.key(static_cast<std::uint32_t>(e / page.key_dim), in_page) + e % page.key_dim * kPageTokens
-                   : page.value(static_cast<std::uint32_t>(v / page.value_dim), in_page) + v % page.value_dim;
-      const Agreement seen = agree(page.dtype, at, pairs_[index].allowed);
+      float sides[2];
+      for (std::size_t side = 0; side < 2; ++side)
+        sides[side] =
+            e < keys ? page.load_key(bytes_[side].data(), static_cast<std::uint32_t>(e / page.key_dim), in_page,
+                                     static_cast<std::uint32_t>(e % page.key_dim))
+                     : page.load_value(bytes_[side].data(), static_cast<std::uint32_t>((e - keys) / page.value_dim),
+                                       in_page, static_cast<std::uint32_t>((e - keys) % page.value_dim));
+      const Agreement seen = trace::agree(DType::f32, reinterpret_cast<const std::byte*>(&sides[0]),
+                                          reinterpret_cast<const std::byte*>(&sides[1]), 0, pairs_[index].allowed);
       count(index, seen);
       if (seen.outside && !difference_)
         note({steps_, index, true, token, batch.positions[token], e, seen.first, seen.second, pairs_[index].allowed});

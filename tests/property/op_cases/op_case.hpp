@@ -293,7 +293,7 @@ inline std::uint32_t any_width(Random& r) { return r.one_of({32 * r.between(1, 9
 
 inline zrt::StateInfo kv_state(Random& r, std::uint32_t heads, std::uint32_t key_dim, std::uint32_t value_dim) {
   return {zrt::StateLifecycle::kv_paged,
-          r.one_of({DType::f32, DType::f16, DType::bf16}),
+          zrt::kPageTypes[r.between(0, static_cast<std::uint32_t>(zrt::kPageTypes.size()) - 1)],
           0,
           0,
           {heads, key_dim, value_dim, 0}};

@@ -56,12 +56,29 @@ inline zrt::Result<zrt::ir::Graph> one_node(const Case& c, const Batch& b, const
   return g.finish();
 }
 
-/// Pages that hold something everywhere, so that a key read too many shows.
-inline std::vector<std::byte> page_contents(const zrt::StateInfo& state, std::uint64_t bytes, Random& r) {
-  const zrt::KvPage page{0, 0, 0, state.dtype};
+/// Pages, or blocks of `bytes` in all, that hold something everywhere, so that a key read too many shows.
+inline std::vector<std::byte> state_contents(const zrt::StateInfo& state, std::uint64_t bytes, Random& r) {
   std::vector<std::byte> contents(bytes);
-  for (std::uint64_t i = 0; i < bytes / zrt::info(state.dtype).block_bytes; ++i)
-    page.store(contents.data(), i, r.real(-2.0f, 2.0f));
+  if (state.lifecycle == zrt::StateLifecycle::recurrent) {
+    for (std::uint64_t at = 0; at < bytes; at += sizeof(float)) {
+      const float x = r.real(-2.0f, 2.0f);
+      std::memcpy(contents.data() + at, &x, sizeof x);
+    }
+    return contents;
+  }
+  const zrt::KvPage page = zrt::KvPage::of(state);
+  const std::uint64_t unit = zrt::unit_bytes(state).raw();
+  const auto drawn = [&](std::uint32_t count) {
+    std::vector<float> numbers(count);
+    for (float& x : numbers) x = r.real(-2.0f, 2.0f);
+    return numbers;
+  };
+  for (std::uint64_t at = 0; at < bytes; at += unit)
+    for (std::uint32_t i = 0; i < page.heads * zrt::kPageTokens; ++i) {
+      const std::uint32_t head = i / zrt::kPageTokens, token = i % zrt::kPageTokens;
+      page.store_key(contents.data() + at, head, token, drawn(page.key_dim).data());
+      page.store_value(contents.data() + at, head, token, drawn(page.value_dim).data());
+    }
   return contents;
 }
 
@@ -121,7 +138,7 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
     for (std::size_t i = 0; i < states->descriptors().size(); ++i) {
       Random r(seed);
       const std::uint64_t unit = states->descriptors()[i].size_bytes;
-      const auto contents = page_contents(c.state, unit * units_of(c.state, b), r);
+      const auto contents = state_contents(c.state, unit * units_of(c.state, b), r);
       for (std::uint32_t page = 0; page < units_of(c.state, b); ++page)
         if (auto w = device.write_unit(states->state(i), page, std::span(contents).subspan(page * unit, unit)); !w)
           return zrt::pass(w);
@@ -201,6 +218,21 @@ inline double distance(DType dtype, const std::vector<std::byte>& got, const std
   return worst;
 }
 
+/// All that pages hold, as f32.
+inline std::vector<std::byte> page_numbers(const zrt::StateInfo& state, const std::vector<std::byte>& pages) {
+  const zrt::KvPage page = zrt::KvPage::of(state);
+  std::vector<float> numbers;
+  for (std::uint64_t at = 0; at < pages.size(); at += zrt::unit_bytes(state).raw())
+    for (std::uint32_t n = 0; n < page.heads * zrt::kPageTokens; ++n) {
+      const std::uint32_t head = n / zrt::kPageTokens, token = n % zrt::kPageTokens;
+      for (std::uint32_t i = 0; i < page.key_dim; ++i)
+        numbers.push_back(page.load_key(pages.data() + at, head, token, i));
+      for (std::uint32_t i = 0; i < page.value_dim; ++i)
+        numbers.push_back(page.load_value(pages.data() + at, head, token, i));
+    }
+  return bytes_of(numbers);
+}
+
 /// The larger of the distances of all outputs and of the state, which is rounded to its pages' type.
 inline double distance(const Case& c, const Outcome& got, const Outcome& expected, const Tolerance& tolerance) {
   double worst = got.out.size() == expected.out.size() && got.status == expected.status
@@ -214,7 +246,11 @@ inline double distance(const Case& c, const Outcome& got, const Outcome& expecte
   const bool exact = tolerance.relative == 0 && tolerance.of_largest == 0;
   // One step of the page's type, in case a value lies at the border of two.
   if (!exact) stored.relative += c.state.dtype == DType::f16 ? 0x1p-10 : c.state.dtype == DType::bf16 ? 0x1p-7 : 0;
-  return std::max(worst, distance(c.state.dtype, got.state, expected.state, stored));
+  if (!exact) stored.of_largest += c.state.dtype == DType::q8_0 ? 0x1p-6 : c.state.dtype == DType::q4_0 ? 0x1p-2 : 0;
+  if (!zrt::is_block(c.state.dtype)) return std::max(worst, distance(c.state.dtype, got.state, expected.state, stored));
+  if (exact && got.state != expected.state) return std::numeric_limits<double>::infinity();
+  return std::max(
+      worst, distance(DType::f32, page_numbers(c.state, got.state), page_numbers(c.state, expected.state), stored));
 }
 
 }  // namespace op_cases

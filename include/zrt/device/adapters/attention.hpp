@@ -11,8 +11,11 @@ namespace zrt::inline ZRT_ABI::device {
 
 /// A kernel's name for the element type of its pages.
 ///
-/// Errors: Errc::size_overflow for a page of 4 GiB or more.
+/// Errors: Errc::unimplemented for pages of block types; Errc::size_overflow for a page of 4 GiB or more.
 [[nodiscard]] inline Result<Name> page_kernel(std::string_view kernel, const State& state) noexcept {
+  if (is_block(state.info.dtype))
+    return fail(Errc::unimplemented, "devices keep keys and values in f32, f16 or bf16, not in ",
+                name(state.info.dtype));
   if (state.unit_bytes > 0xffffffffu)
     return fail(Errc::size_overflow, "a page has ", state.unit_bytes, " bytes, fewer than 2^32 expected");
   return Name::of(kernel, name(state.info.dtype));

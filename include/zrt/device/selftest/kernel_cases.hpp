@@ -401,15 +401,18 @@ class KernelCases {
     p.slots = data_->copy(std::array{1u, 0u});
     p.positions = data_->copy(std::array{5u, 20u});
     p.table = data_->copy(std::array{2u, 0u, 3u, 1u});
-    const std::size_t elements = std::size_t{kPages} * kPageTokens * page.heads * (page.key_dim + page.value_dim);
-    p.bytes = data_->zeros<std::byte>(elements * info(page.dtype).block_bytes);
-    const Floats filled = data_->reals(elements);
-    for (std::size_t i = 0; i < elements; ++i) page.store(p.bytes.data(), i, filled[i]);
-    p.before = data_->copy(Span<const std::byte>(p.bytes));
-    p.state.data = p.bytes.data();
-    p.state.units = kPages;
-    p.state.unit_bytes = p.bytes.size() / kPages;
     p.state.info = {StateLifecycle::kv_paged, page.dtype, 0, 0, {page.heads, page.key_dim, page.value_dim, 0}};
+    p.state.units = kPages;
+    p.state.unit_bytes = unit_bytes(p.state.info).raw();
+    p.bytes = data_->zeros<std::byte>(kPages * p.state.unit_bytes);
+    p.state.data = p.bytes.data();
+    for (std::uint32_t i = 0; i < kPages * kPageTokens; ++i)
+      for (std::uint32_t head = 0; head < page.heads; ++head) {
+        std::byte* const at = p.state.unit(i / kPageTokens);
+        page.store_key(at, head, i % kPageTokens, data_->reals(page.key_dim).data());
+        page.store_value(at, head, i % kPageTokens, data_->reals(page.value_dim).data());
+      }
+    p.before = data_->copy(Span<const std::byte>(p.bytes));
     p.step.tokens = p.step.slot_count = kTokens;
     p.step.slots = p.slots.data();
     p.step.positions = p.positions.data();

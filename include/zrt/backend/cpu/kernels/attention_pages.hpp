@@ -38,9 +38,89 @@ struct PageKernels {
 
 #elif defined(ZRT_VARIANT)
 
-// Elements are read as weights are: F32Row, F16Row, Bf16Row.
 inline constexpr std::size_t kHeadStride = ops::FlashAttnBatched::kMaxHeadDim;
 inline constexpr std::size_t kScoreStride = ops::FlashAttnBatched::kStepTokens;
+
+// How a head's numbers are read. `Keys(page, dims, first)` reads the lines of 16 tokens from dim `first` on, up to the
+// next multiple of kGroup; `Values(page, dims, first)` reads 16 dims of a token, from dims
+// first..first+63; `last` fewer where the dims end.
+
+/// Elements that are read as weights are: F32Row, F16Row, Bf16Row.
+template <class Row> struct PlainNumbers {
+  static constexpr std::uint32_t kGroup = 1u << 16;
+
+  struct Keys {
+    const std::byte* at;
+    Keys() noexcept = default;
+    ZRT_ALWAYS_INLINE Keys(const std::byte* page, std::uint32_t /*dims*/, std::uint32_t /*first*/) noexcept
+        : at(page) {}
+    [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator()(std::uint32_t i) const noexcept {
+      return Row::load16(at, std::uint64_t{i} * kPageTokens);
+    }
+  };
+  struct Values {
+    const std::byte* at;
+    std::uint32_t dims;
+    ZRT_ALWAYS_INLINE Values(const std::byte* page, std::uint32_t dims_of_head, std::uint32_t /*first*/) noexcept
+        : at(page), dims(dims_of_head) {}
+    [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator()(std::uint32_t token, std::uint32_t dim) const noexcept {
+      return Row::load16(at, std::uint64_t{token} * dims + dim);
+    }
+    [[nodiscard]] ZRT_ALWAYS_INLINE F32 last(std::uint32_t token, std::uint32_t dim) const noexcept {
+      const std::uint64_t element = std::uint64_t{token} * dims + dim;
+      return dims - dim < 16 ? Row::load_rest(at, element, dims - dim) : Row::load16(at, element);
+    }
+  };
+};
+
+/// Codes in groups under one scale: q8_0 and q4_0.
+template <DType kDType> struct CodedNumbers {
+  static constexpr std::uint32_t kGroup = KvPage::kGroup;
+  static constexpr bool kNibbles = kDType == DType::q4_0;
+  static constexpr std::uint32_t kCodes = kNibbles ? kGroup / 2 : kGroup;  ///< bytes of a token's group
+
+  [[nodiscard]] ZRT_ALWAYS_INLINE static std::uint64_t code_bytes(std::uint32_t dims) noexcept {
+    return std::uint64_t{(dims + kGroup - 1) / kGroup} * kCodes;
+  }
+  /// The codes of 16 bytes, of which dim `i` is one.
+  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 codes(const std::byte* at, std::uint32_t i) noexcept {
+    const I32 bytes = load_i8(quant::signed_bytes(at));
+    if constexpr (!kNibbles) return to_f32(bytes);
+    const I32 half = iand(i % kGroup < kCodes ? bytes : shift_right<4>(bytes), splat_i32(15));
+    return to_f32(isub(half, splat_i32(8)));
+  }
+
+  struct Keys {
+    const std::byte* group;
+    F32 scale;
+    Keys() noexcept = default;
+    ZRT_ALWAYS_INLINE Keys(const std::byte* page, std::uint32_t dims, std::uint32_t first) noexcept
+        : group(page + std::uint64_t{first / kGroup} * kCodes * kPageTokens),
+          scale(load_f16(page + kPageTokens * (code_bytes(dims) + 2 * (first / kGroup)))) {}
+    [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator()(std::uint32_t i) const noexcept {
+      return codes(group + i % kCodes * kPageTokens, i) * scale;
+    }
+  };
+  struct Values {
+    static constexpr std::uint32_t kGroups = 2;
+    const std::byte* at;
+    std::uint64_t bytes;
+    alignas(64) float scales[kGroups][kPageTokens];
+    ZRT_ALWAYS_INLINE Values(const std::byte* page, std::uint32_t dims, std::uint32_t first) noexcept
+        : at(page), bytes(code_bytes(dims)) {
+      const std::byte* from = page + kPageTokens * (bytes + 2 * (first / kGroup));
+      for (std::uint32_t g = 0; g < kGroups && (first / kGroup + g) * kGroup < dims; ++g)
+        store(scales[g], load_f16(from + 2 * kPageTokens * g));
+    }
+    [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator()(std::uint32_t token, std::uint32_t dim) const noexcept {
+      const std::uint32_t byte = kNibbles ? dim / kGroup * kCodes : dim;
+      return codes(at + token * bytes + byte, dim) * splat(scales[dim / kGroup % kGroups][token]);
+    }
+    [[nodiscard]] ZRT_ALWAYS_INLINE F32 last(std::uint32_t token, std::uint32_t dim) const noexcept {
+      return (*this)(token, dim);
+    }
+  };
+};
 
 /// Scores of kAttentionRows queries, page by page: a page's 16 tokens are the lanes, one chain for each query.
 template <class E>
@@ -49,10 +129,14 @@ void scores_of_all(const std::byte* const* keys, const float* q, std::uint32_t k
     if (keys[page] == nullptr) continue;
     F32 sum[kAttentionRows];
     unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = splat(0.0f); });
-    for (std::uint32_t i = 0; i < key_dim; ++i) {
-      const F32 key = E::load16(keys[page], std::uint64_t{i} * kPageTokens);
-      unroll<kAttentionRows>([&](std::size_t r)
-                                 ZRT_UNROLLED { sum[r] = fma(splat(q[r * kHeadStride + i]), key, sum[r]); });
+    for (std::uint32_t i = 0; i < key_dim;) {
+      const typename E::Keys lines(keys[page], key_dim, i);
+      const std::uint32_t end = key_dim - i < E::kGroup ? key_dim : i + E::kGroup;
+      for (; i < end; ++i) {
+        const F32 key = lines(i);
+        unroll<kAttentionRows>([&](std::size_t r)
+                                   ZRT_UNROLLED { sum[r] = fma(splat(q[r * kHeadStride + i]), key, sum[r]); });
+      }
     }
     unroll<kAttentionRows>([&](std::size_t r)
                                ZRT_UNROLLED { store(scores + r * kScoreStride + page * kPageTokens, sum[r]); });
@@ -64,29 +148,30 @@ template <class E>
 void scores_of_one(const std::byte* const* keys, const float* q, std::uint32_t key_dim, float* scores) noexcept {
   const std::byte* any = nullptr;
   for (std::size_t page = 0; page < kStepPages; ++page) any = keys[page] != nullptr ? keys[page] : any;
-  const std::byte* from[kStepPages];
   F32 sum[kStepPages];
-  unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED {
-    from[page] = keys[page] != nullptr ? keys[page] : any;
-    sum[page] = splat(0.0f);
-  });
-  for (std::uint32_t i = 0; i < key_dim; ++i) {
-    const F32 query = splat(q[i]);
+  unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED { sum[page] = splat(0.0f); });
+  for (std::uint32_t i = 0; i < key_dim;) {
+    typename E::Keys lines[kStepPages];
     unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED {
-      sum[page] = fma(query, E::load16(from[page], std::uint64_t{i} * kPageTokens), sum[page]);
+      lines[page] = typename E::Keys(keys[page] != nullptr ? keys[page] : any, key_dim, i);
     });
+    const std::uint32_t end = key_dim - i < E::kGroup ? key_dim : i + E::kGroup;
+    for (; i < end; ++i) {
+      const F32 query = splat(q[i]);
+      unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED { sum[page] = fma(query, lines[page](i), sum[page]); });
+    }
   }
   unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED { store(scores + page * kPageTokens, sum[page]); });
 }
 
-/// Calls f(p, value row) for tokens first..last-1 in order.
-template <class F>
+/// Calls f(j, values, token) for tokens j in first..last-1 in order, of dims from `dim` on.
+template <class E, class F>
 ZRT_ALWAYS_INLINE void each_token(const std::byte* const* values, std::uint32_t first, std::uint32_t last,
-                                  std::uint32_t value_dim, F&& f) noexcept {
+                                  std::uint32_t value_dim, std::uint32_t dim, F&& f) noexcept {
   for (std::uint32_t j = first; j < last;) {
-    const std::byte* page = values[j / kPageTokens];
+    const typename E::Values of_page(values[j / kPageTokens], value_dim, dim);
     const std::uint32_t end = (j / kPageTokens + 1) * kPageTokens;
-    for (; j < last && j < end; ++j) f(j, page, std::uint64_t{j % kPageTokens} * value_dim);
+    for (; j < last && j < end; ++j) f(j, of_page, j % kPageTokens);
   }
 }
 
@@ -95,15 +180,15 @@ template <class E>
 void values_of_all(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
                    std::uint32_t value_dim, float* o) noexcept {
   for (std::uint32_t dim = 0; dim < value_dim; dim += 16) {
-    const std::size_t count = value_dim - dim < 16 ? value_dim - dim : 16;
     F32 sum[kAttentionRows];
     unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = load(o + r * kHeadStride + dim); });
-    each_token(
-        values, first, last, value_dim, [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
-          const F32 value = count == 16 ? E::load16(page, at + dim) : E::load_rest(page, at + dim, count);
-          unroll<kAttentionRows>([&](std::size_t r)
-                                     ZRT_UNROLLED { sum[r] = fma(splat(p[r * kScoreStride + j]), value, sum[r]); });
-        });
+    each_token<E>(values, first, last, value_dim, dim,
+                  [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token) ZRT_UNROLLED {
+                    const F32 value = of_page.last(token, dim);
+                    unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED {
+                      sum[r] = fma(splat(p[r * kScoreStride + j]), value, sum[r]);
+                    });
+                  });
     unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { store(o + r * kHeadStride + dim, sum[r]); });
   }
 }
@@ -116,21 +201,20 @@ void values_of_one(const std::byte* const* values, const float* p, std::uint32_t
   for (; dim + 64 <= value_dim; dim += 64) {
     F32 sum[4];
     unroll<4>([&](std::size_t i) ZRT_UNROLLED { sum[i] = load(o + dim + 16 * i); });
-    each_token(values, first, last, value_dim,
-               [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
-                 const F32 weight = splat(p[j]);
-                 unroll<4>([&](std::size_t i)
-                               ZRT_UNROLLED { sum[i] = fma(weight, E::load16(page, at + dim + 16 * i), sum[i]); });
-               });
+    each_token<E>(values, first, last, value_dim, dim,
+                  [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token) ZRT_UNROLLED {
+                    const F32 weight = splat(p[j]);
+                    unroll<4>([&](std::size_t i) ZRT_UNROLLED {
+                      sum[i] = fma(weight, of_page(token, dim + 16 * static_cast<std::uint32_t>(i)), sum[i]);
+                    });
+                  });
     unroll<4>([&](std::size_t i) ZRT_UNROLLED { store(o + dim + 16 * i, sum[i]); });
   }
   for (; dim < value_dim; dim += 16) {
-    const std::size_t count = value_dim - dim < 16 ? value_dim - dim : 16;
     F32 sum = load(o + dim);
-    each_token(
-        values, first, last, value_dim, [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
-          sum = fma(splat(p[j]), count == 16 ? E::load16(page, at + dim) : E::load_rest(page, at + dim, count), sum);
-        });
+    each_token<E>(values, first, last, value_dim, dim,
+                  [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token)
+                      ZRT_UNROLLED { sum = fma(splat(p[j]), of_page.last(token, dim), sum); });
     store(o + dim, sum);
   }
 }

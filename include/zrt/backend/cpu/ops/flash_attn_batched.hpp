@@ -25,11 +25,13 @@ struct FlashAttnArgs {
 
 template <> struct Kernels<ops::FlashAttnBatched> {
   exec::HostKernel<FlashAttnArgs> bundles = nullptr;
-  std::array<PageKernels, 3> pages{};  ///< f32, f16, bf16
+  std::array<PageKernels, kPageTypes.size()> pages{};  ///< in the order of kPageTypes
 
   /// The kernels of a page type that KvPage stores.
   [[nodiscard]] constexpr const PageKernels& pages_of(DType dtype) const noexcept {
-    return pages[dtype == DType::f32 ? 0 : dtype == DType::f16 ? 1 : 2];
+    std::size_t i = 0;
+    while (kPageTypes[i] != dtype) ++i;
+    return pages[i];
   }
 };
 
@@ -127,7 +129,6 @@ inline void weigh_step(AttentionRow& row, float* p, float* o, std::uint32_t firs
 inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::uint32_t begin) noexcept {
   const ops::FlashAttnBatchedParams& params = a.call.params;
   const KvPage page = KvPage::of(a.call.state.info);
-  const std::size_t size = page.dtype == DType::f32 ? 4 : 2;
   std::uint32_t first[kAttentionRows];
   std::uint32_t last[kAttentionRows];
   bool alike = bundle.count > 2;
@@ -145,8 +146,8 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
       keys[i] = values[i] = nullptr;
       if (to <= i * kPageTokens || from >= (i + 1) * kPageTokens) continue;
       const std::byte* at = a.call.state.unit(bundle.pages[begin / kPageTokens + i]);
-      keys[i] = at + page.key(bundle.kv_head, 0) * size;
-      values[i] = at + page.value(bundle.kv_head, 0) * size;
+      keys[i] = at + page.keys_at(bundle.kv_head);
+      values[i] = at + page.values_at(bundle.kv_head);
     }
   };
   if (alike) {
@@ -281,6 +282,9 @@ inline void flash_attn(const FlashAttnArgs& a, const ExecutionContext& step, con
 
 template <>
 inline constexpr Kernels<ops::FlashAttnBatched> kKernels<ops::FlashAttnBatched>{
-    .bundles = &flash_attn, .pages = {kPageKernels<F32Row>, kPageKernels<F16Row>, kPageKernels<Bf16Row>}};
+    .bundles = &flash_attn,
+    .pages = {kPageKernels<PlainNumbers<F32Row>>, kPageKernels<PlainNumbers<F16Row>>,
+              kPageKernels<PlainNumbers<Bf16Row>>, kPageKernels<CodedNumbers<DType::q8_0>>,
+              kPageKernels<CodedNumbers<DType::q4_0>>}};
 
 #endif
