@@ -144,6 +144,7 @@ void add_backend(CLI::App& app, ModelOptions& model) {
       throw CLI::ValidationError(tier->get_name(), "backend " + model.backend + " has no tiers");
   });
   add_threads(app, model.threads, "Workers of a step");
+  app.add_flag("--cache", model.cache, "Keep weights as the processor packs them in MODEL.packed, for the next start");
 }
 
 void add_model(CLI::App& app, ModelOptions& model) {

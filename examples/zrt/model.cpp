@@ -68,6 +68,8 @@ bool has_tiers(std::string_view name) {
 
 Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers) {
   options.threads = model.threads;
+  const std::string packed = model.cache ? model.path + ".packed" : std::string();
+  options.packed_file = packed;
   options.log = {nullptr, [](void*, zrt::LogLevel level, std::string_view text) noexcept {
                    if (level == zrt::LogLevel::warn) warn(text);
                  }};

@@ -38,6 +38,7 @@ struct ModelOptions {
   std::string backend = "cpu";
   CardChoice card{};
   std::uint32_t threads = 1;
+  bool cache = false;  ///< packed weights are kept beside the file
 };
 
 /// What the commands that sample text have in common.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/owned.hpp>
+#include <zrt/core/string.hpp>
 #include <zrt/engine/adapter_pool.hpp>
 #include <zrt/engine/held_memory.hpp>
 #include <zrt/engine/model_identity.hpp>
@@ -28,10 +29,13 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
         observer_(observer),
         loaded_(std::move(file), options.allocator),
         copies_(options.allocator),
-        adapters_(options.allocator) {}
+        adapters_(options.allocator),
+        packed_file_(options.allocator) {}
 
   /// Reads, compiles and binds the model, and starts the default workers.
   [[nodiscard]] Result<void> load() noexcept {
+    if (auto r = packed_file_.append(options_.packed_file); !r) return r;
+    options_.packed_file = packed_file_;
     if (auto r = ModelLoader<B, Families>::load(loaded_, options_); !r) return r;
     if (auto r = prepare(); !r) return r;
     return bind();
@@ -49,11 +53,18 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     device_ = make_device<B>(options_.allocator, threads_, device_options_);
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
+    std::uint64_t model = 0;
+    if (!options_.packed_file.empty())
+      if (auto r = take_packed(model); !r) return r;
     auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
                                                exec::OpAdapters<B>::template with_rows<Catalog>(*loaded_.ops),
                                                plan_weights(), sizes_, device_, observer_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
+    if constexpr (requires { device_.keep_packed(options_.packed_file, model); })
+      if (!options_.packed_file.empty())
+        if (auto r = device_.keep_packed(options_.packed_file, model); !r)
+          options_.log(LogLevel::warn, r.error().text());
     if constexpr (requires { B::Device::kCopiesWeights; }) file().release_pages();
     return {};
   }
@@ -140,6 +151,22 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
  private:
+  /// Names the model for its file of packed weights, and opens that. A file of another model is written anew later, and
+  /// so is one that is not there.
+  [[nodiscard]] Result<void> take_packed([[maybe_unused]] std::uint64_t& model) noexcept {
+    if constexpr (requires { device_.take_packed(options_.packed_file, model); }) {
+      const auto own = identity();
+      if (!own) return pass(own);
+      model = own->fingerprint;
+      auto taken = device_.take_packed(options_.packed_file, model);
+      const bool missing =
+          !taken && (taken.error().code() == Errc::io_error || taken.error().code() == Errc::invalid_argument);
+      return missing ? Result<void>{} : taken;
+    } else {
+      return fail(Errc::invalid_argument, "packed_file is given, but ", B::name, " packs no weights");
+    }
+  }
+
   /// What outlives a release: workers, sizes, copies and adapters.
   [[nodiscard]] Result<void> prepare() noexcept {
     ThreadHook& threads = threads_;
@@ -225,6 +252,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   LoadedModel loaded_;
   TensorCopies copies_;
   AdapterPool adapters_;
+  String packed_file_;
   Owned<exec::ThreadPool> pool_;
   ThreadHook threads_{};
   exec::ExecutorSizes sizes_{};

@@ -31,6 +31,7 @@ struct EngineOptions {
   bool prefix_cache = false;          ///< a prompt that begins as an earlier one resumes behind the pages of that one
   std::uint32_t kept_states = 0;      ///< states of recurrent or windowed models, from which later requests resume
   DType kv_type = DType::f16;         ///< f32, f16, bf16, q8_0 or q4_0, see KvPage
+  std::string_view packed_file{};     ///< keeps weights as the CPU packs them for the next start
   bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
   bool given_embeddings = false;      ///< prompts may hold rows of embeddings, see Request::embeddings
   std::uint32_t adapters = 0;         ///< room for so many LoRA adapters at the same time, see Engine::load_adapter

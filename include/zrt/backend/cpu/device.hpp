@@ -47,6 +47,26 @@ class KernelDevice : public exec::HostDevice {
     return packed_.get();
   }
 
+  /// Takes packed weights of a model from the file at `path`, if it is one of them.
+  ///
+  /// Errors: those of PackedFile::open.
+  [[nodiscard]] Result<void> take_packed(std::string_view path, std::uint64_t model) noexcept {
+    auto store = packed();
+    if (!store) return pass(store);
+    auto file = PackedFile::open(path, model, allocator());
+    if (!file) return pass(file);
+    (*store)->take_from(std::move(*file));
+    return {};
+  }
+  /// Writes the packed weights to `path`, unless all came from there.
+  ///
+  /// Errors: those of PackedFile::write.
+  [[nodiscard]] Result<void> keep_packed(std::string_view path, std::uint64_t model) noexcept {
+    auto store = packed();
+    if (!store) return pass(store);
+    return (*store)->keep(path, model);
+  }
+
   /// Takes a weight as it lies; see exec::HostDevice::weight.
   ///
   /// Errors: also Errc::unsupported_weight_type for a type that the backend was not compiled for.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <zrt/backend/cpu/pack.hpp>
+#include <zrt/backend/cpu/packed_file.hpp>
 #include <zrt/core/buffer.hpp>
 #include <zrt/core/owned.hpp>
 #include <zrt/core/vector.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace zrt::inline ZRT_ABI::cpu {
@@ -16,10 +18,10 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// A weight is known by where it lies, which is its own as long as a program uses it.
 class PackedStore {
   struct Entry {
-    const std::byte* data;
-    std::uint32_t rows;
+    HostWeight weight;
     PackedWeight packed;
-    Buffer memory;
+    std::uint64_t bytes;
+    Buffer memory;  ///< empty where the file has the weight
     std::uint32_t users = 0;
   };
 
@@ -53,28 +55,56 @@ class PackedStore {
                                 const ThreadHook& threads) noexcept {
     if (matrix_rows == 0) matrix_rows = w.rows == 0 ? 1 : w.rows;
     for (const Owned<Entry>& e : weights_)
-      if (e->data == w.data && e->rows == w.rows && e->packed.form == &type.form && e->packed.cols == w.cols &&
-          e->packed.matrix_rows == matrix_rows)
+      if (e->weight.data == w.data && e->weight.rows == w.rows && e->packed.form == &type.form &&
+          e->packed.cols == w.cols && e->packed.matrix_rows == matrix_rows)
         return Use(*this, *e);
     const std::uint64_t group_bytes = std::uint64_t{w.cols} / type.form.elems() * type.form.block_bytes();
     const CheckedSize groups = CheckedSize(w.rows / matrix_rows) * CheckedSize(PackedWeight::groups(matrix_rows));
     const auto bytes = narrow<std::size_t>((groups * CheckedSize(group_bytes)).raw(), "a packed weight");
     if (!bytes) return pass(bytes);
-    auto memory = Buffer::zeroed(allocator_, *bytes);
-    if (!memory) return pass(memory);
-    const PackedWeight packed{memory->data(), &type.form, w.cols, matrix_rows, group_bytes};
-    PackJob job{w, type, matrix_rows, group_bytes, memory->data()};
-    run_on_workers(threads, job);
-    auto entry = Owned<Entry>::make(allocator_, Entry{w.data, w.rows, packed, std::move(*memory)});
+    PackedWeight packed{nullptr, &type.form, w.cols, matrix_rows, group_bytes};
+    if (file_) packed.data = file_->find(PackedKey::of(w, type.form, matrix_rows), *bytes);
+    Buffer memory;
+    if (packed.data == nullptr) {
+      auto made = Buffer::zeroed(allocator_, *bytes);
+      if (!made) return pass(made);
+      memory = std::move(*made);
+      packed.data = memory.data();
+      PackJob job{w, type, matrix_rows, group_bytes, memory.data()};
+      run_on_workers(threads, job);
+    }
+    auto entry = Owned<Entry>::make(allocator_, Entry{w, packed, *bytes, std::move(memory)});
     if (!entry) return pass(entry);
     if (auto r = weights_.push_back(std::move(*entry)); !r) return pass(r);
     return Use(*this, *weights_.back());
   }
-  /// Bytes of all packed weights.
+  /// Bytes of all packed weights, in memory and mapped.
   [[nodiscard]] std::uint64_t bytes() const noexcept {
     std::uint64_t sum = 0;
-    for (const Owned<Entry>& e : weights_) sum += e->memory.size();
+    for (const Owned<Entry>& e : weights_) sum += e->bytes;
     return sum;
+  }
+
+  /// Takes packed weights from a file from now on, where it has them.
+  void take_from(PackedFile file) noexcept { file_.emplace(std::move(file)); }
+  /// Writes the packed weights of a model to `path`, unless all came from there.
+  ///
+  /// Errors: those of PackedFile::write.
+  [[nodiscard]] Result<void> keep(std::string_view path, std::uint64_t model) const noexcept {
+    struct Kept {
+      PackedKey key;
+      const std::byte* data;
+      std::uint64_t bytes;
+    };
+    Vector<Kept> kept(allocator_);
+    bool packed = false;
+    for (const Owned<Entry>& e : weights_) {
+      packed = packed || e->memory.size() != 0;
+      const PackedKey key = PackedKey::of(e->weight, *e->packed.form, e->packed.matrix_rows);
+      if (auto r = kept.push_back({key, e->packed.data, e->bytes}); !r) return r;
+    }
+    if (!packed) return {};
+    return PackedFile::write(path, model, kept, allocator_);
   }
 
  private:
@@ -87,6 +117,7 @@ class PackedStore {
   }
 
   Allocator allocator_;
+  std::optional<PackedFile> file_;
   Vector<Owned<Entry>> weights_;
 };
 

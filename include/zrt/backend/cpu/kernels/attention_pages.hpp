@@ -110,7 +110,7 @@ template <DType kDType> struct CodedNumbers {
         : at(page), bytes(code_bytes(dims)) {
       const std::byte* from = page + kPageTokens * (bytes + 2 * (first / kGroup));
       for (std::uint32_t g = 0; g < kGroups && (first / kGroup + g) * kGroup < dims; ++g)
-        store(scales[g], load_f16(from + 2 * kPageTokens * g));
+        store(scales[(first / kGroup + g) % kGroups], load_f16(from + 2 * kPageTokens * g));
     }
     [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator()(std::uint32_t token, std::uint32_t dim) const noexcept {
       const std::uint32_t byte = kNibbles ? dim / kGroup * kCodes : dim;
