@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/engines/engines.hpp: the engines that these programs use, which the targets zrt::cpu_compiled and zrt::reference_compiled hold.
 //
-// CMake includes this header in front of each example, so that the examples themselves show what a host writes without
-// it.
+// CMake includes this header and programs.hpp in front of each example, so that the examples themselves show what a host
+// writes without them.
 #pragma once
 
 #include <zrt/backend/reference.hpp>
@@ -16,7 +16,3 @@ extern template struct zrt::ModelLoader<zrt::ReferenceBackend>;
 extern template struct zrt::exec::AllAdapters<
     zrt::ReferenceBackend,
     zrt::ModelOps<zrt::ReferenceBackend, zrt::FamiliesOn<zrt::ReferenceBackend, zrt::AllFamilies>>>;
-
-// The same engines under an observer that records runs: recorded.cpp.
-extern template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::RunObserver>;
-extern template class zrt::Engine<zrt::ReferenceBackend, zrt::AllFamilies, zrt::trace::RunObserver>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/compile_fail/quant_listed_twice.cpp: a weight type stands once in the list of types.
 // expect-error: zrt: a weight type stands twice in quant/types.hpp and HostTypes
+// compiled alone: a macro changes what headers say
 #include <zrt/quant/dot.hpp>
 #include <zrt/quant/plain.hpp>
 #include <zrt/quant/q4_0.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/compile_fail/weight_parts.cpp: the parts of a weight type divide its runs.
 // expect-error: zrt: a block holds whole runs, a run whole parts, and a block at most 16 parts
+// compiled alone: it writes a layout that the library has
 #include <zrt/quant/forms.hpp>
 
 #ifdef ZRT_COMPILE_FAIL

@@ -12,7 +12,7 @@ of three things:
                      it: headers, then, after the line `// around each block:`, a frame with NAME and BLOCK in it
   a program          anything else: it compiles alone; `<!-- needs: the block before -->` makes two blocks one program
 
-Fragments of one frame compile together, each in a namespace of its own. A fragment of C has tests/data/docs/NAME.h and
+Fragments compile together, each in a namespace of its own. A fragment of C has tests/data/docs/NAME.h and
 compiles alone. In the text, what stands in backticks and begins with zrt or ./dev is a command, too.
 """
 import pathlib
@@ -69,8 +69,9 @@ def is_part(code, sources):
 
 
 def units(pages, sources):
-    """{name: source text}: one unit for each frame, one for each whole program. Problems are raised as text."""
+    """{name: source text}: one unit for all fragments, one for each whole program. Problems are raised as text."""
     framed, alone, problems = {}, {}, []
+    fragments = 0
     for page in pages:
         name = page.relative_to(source.ROOT).as_posix() if page.is_relative_to(source.ROOT) else page.name
         for line, language, frame, code in blocks(page):
@@ -93,9 +94,12 @@ def units(pages, sources):
                 continue
             head, around = path.read_text(encoding="utf-8").split(SPLIT)
             unit = framed.setdefault(frame, head.replace("#pragma once\n", ""))
-            block = around.replace("NAME", f"block_{len(re.findall('^#line', unit, re.M))}")
+            block = around.replace("NAME", f"block_{fragments}")
+            fragments += 1
             framed[frame] = unit + block.replace("BLOCK\n", place + code)
-    return {**framed, **alone}, problems
+    # What the frames include takes longer than the fragments.
+    together = {"A fragment": "\n".join(framed.values())} if framed else {}
+    return {**together, **alone}, problems
 
 
 def compiles(command, name, text, folder):

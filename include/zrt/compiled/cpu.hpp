@@ -11,5 +11,6 @@ template <class O> inline constexpr bool kCompiledElsewhere<CpuBackend, AllFamil
 
 extern template class Engine<CpuBackend>;
 extern template class Engine<CpuBackend, AllFamilies, trace::TimelineObserver>;
+extern template class Engine<CpuBackend, AllFamilies, trace::RunObserver>;
 
 }  // namespace zrt::inline ZRT_ABI

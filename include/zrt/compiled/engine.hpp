@@ -10,14 +10,16 @@
 namespace zrt::inline ZRT_ABI {
 
 namespace trace {
+struct RunObserver;
 struct TimelineObserver;
-}
+}  // namespace trace
 
 namespace compiled {
 
 /// The observers that engines are compiled with.
 template <class O>
-inline constexpr bool kObserver = std::is_same_v<O, exec::NoObserver> || std::is_same_v<O, trace::TimelineObserver>;
+inline constexpr bool kObserver = std::is_same_v<O, exec::NoObserver> || std::is_same_v<O, trace::TimelineObserver> ||
+                                  std::is_same_v<O, trace::RunObserver>;
 
 }  // namespace compiled
 

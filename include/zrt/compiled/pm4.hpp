@@ -11,5 +11,6 @@ template <class O> inline constexpr bool kCompiledElsewhere<Pm4Backend, AllFamil
 
 extern template class Engine<Pm4Backend>;
 extern template class Engine<Pm4Backend, AllFamilies, trace::TimelineObserver>;
+extern template class Engine<Pm4Backend, AllFamilies, trace::RunObserver>;
 
 }  // namespace zrt::inline ZRT_ABI

@@ -11,5 +11,6 @@ template <class O> inline constexpr bool kCompiledElsewhere<ReferenceBackend, Al
 
 extern template class Engine<ReferenceBackend>;
 extern template class Engine<ReferenceBackend, AllFamilies, trace::TimelineObserver>;
+extern template class Engine<ReferenceBackend, AllFamilies, trace::RunObserver>;
 
 }  // namespace zrt::inline ZRT_ABI

@@ -19,8 +19,10 @@ WANTED = {
 
 compiler_call = sys.argv[sys.argv.index("--") + 1:]
 bad = 0
-for name, wanted in WANTED.items():
-    said = expect_errors.check(str(here / name), compiler_call)
+together = expect_errors.check_together([str(here / name) for name in WANTED], compiler_call)
+for name, said in [(name, expect_errors.check(str(here / name), compiler_call)) for name in WANTED] + [
+        (name, together[str(here / name)]) for name in WANTED]:
+    wanted = WANTED[name]
     if (said is None) != (wanted is None) or (wanted and wanted not in said):
         print(f"{name}: expected {wanted!r}, the harness says {said!r}")
         bad += 1
