@@ -31,6 +31,7 @@ UNITS = [
     ("narrow_loader", "its ModelLoader", ["-O2"], 12, None),
     ("narrow", "the two as one unit", ["-O2"], 12, None),
     ("compiled_cpu", "a host of zrt::cpu_compiled", ["-O2"], 5, 400),
+    ("compiled_programs", "a host of zrt::programs_compiled", ["-O2"], 8, 400),
     ("compiled_reference", "a host of zrt::reference_compiled", ["-O2"], 5, 400),
     ("compiled_pm4", "a host of zrt::pm4_compiled", ["-O2"], 5, 400),
 ]

@@ -13,6 +13,10 @@ namespace engines {
 [[nodiscard]] zrt::Result<zrt::String> to_c(const zrt::ir::fused::FusedProgram& program,
                                             std::span<const zrt::ir::fused::FeedType> feeds,
                                             zrt::ir::fused::CutWire* cut);
+/// zrt::plan::c::to_package.
+[[nodiscard]] zrt::Result<zrt::plan::c::Package> to_c_package(const zrt::ir::ptir::Program& program,
+                                                              std::span<const zrt::ir::ptir::Shape> shapes,
+                                                              bool threads, const zrt::plan::c::Options& options = {});
 /// zrt::plan::c::add_program, of either kind.
 [[nodiscard]] zrt::Result<void> add_to_c(zrt::plan::c::Module& module, std::string_view name,
                                          const zrt::ir::ptir::Program& program,

@@ -23,6 +23,10 @@ Result<String> to_c(const ir::fused::FusedProgram& program, std::span<const ir::
                     ir::fused::CutWire* cut) {
   return plan::c::to_c(program, feeds, {}, cut);
 }
+Result<plan::c::Package> to_c_package(const ir::ptir::Program& program, std::span<const ir::ptir::Shape> shapes,
+                                      bool threads, const plan::c::Options& options) {
+  return plan::c::to_package(program, shapes, threads, options);
+}
 
 Result<void> add_to_c(plan::c::Module& module, std::string_view name, const ir::ptir::Program& program,
                       std::span<const ir::ptir::Shape> shapes, const plan::c::Options& options) {

@@ -511,8 +511,13 @@ void add_extents(CLI::App& app, std::map<std::string, std::uint32_t>& extents) {
 
 void add_ptir_convert(CLI::App& app, PtirConvertOptions& o) {
   app.add_option("file", o.file, "Program: .json, .onnx, or text under any other name")->required()->type_name(kFile);
-  app.add_option("-o,--out", o.out, "File to write, as JSON if it ends in .json. Default: stdout")->type_name(kFile);
-  app.add_option("--to", o.to, "Form to write, whatever the file is called")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("-o,--out", o.out,
+                 "File to write, as JSON if it ends in .json; with --to c the folder. Default: stdout")
+      ->type_name(kFile);
+  app.add_option("--to", o.to, "Form to write, whatever the file is called")
+      ->check(CLI::IsMember({"text", "json", "c"}));
+  app.add_option("--name", o.name, "With --to c: name of the function and its files. Default: program");
+  app.add_flag("--thread-hook", o.thread_hook, "With --to c: the function takes threads to share products among");
   add_extents(app, o.extents);
 }
 
@@ -958,7 +963,8 @@ int run(int argc, char** argv) {
   const auto ptir = app.add_subcommand("ptir", "Tensor programs: portable tensor IR or ONNX");
   ptir->require_subcommand(1);
   add(*ptir, "run", "Run a program on tensors from files", &add_ptir_run, &ptir_run, status);
-  add(*ptir, "convert", "Write a program as text or JSON, an ONNX file too", &add_ptir_convert, &ptir_convert, status);
+  add(*ptir, "convert", "Write a program as text, JSON or C, an ONNX file too", &add_ptir_convert, &ptir_convert,
+      status);
   const auto onnx = app.add_subcommand("onnx", "ONNX files: what they hold and need, their results, their speed");
   onnx->require_subcommand(1);
   add(*onnx, "inspect", "Show inputs, outputs, operators, what is refused, and what a run takes", &add_onnx_inspect,

@@ -183,8 +183,10 @@ struct PtirOptions {
 
 struct PtirConvertOptions {
   std::string file;
-  std::string out;                               ///< empty: stdout
-  std::string to;                                ///< text or json; empty: by the name of `out`
+  std::string out;                               ///< empty: stdout; of c the folder
+  std::string to;                                ///< text, json or c; empty: by the name of `out`
+  std::string name;                              ///< of the function of c; empty: program
+  bool thread_hook = false;                      ///< of c: share products among threads
   std::map<std::string, std::uint32_t> extents;  ///< of symbols
 };
 

@@ -4,8 +4,11 @@
 #include "onnx_program.hpp"
 #include "output.hpp"
 #include "program_file.hpp"
+#include "tensor_program.hpp"
 #include <zrt/ir/ptir/json.hpp>
 #include <zrt/ir/ptir/text.hpp>
+
+#include <filesystem>
 
 namespace program {
 namespace {
@@ -33,11 +36,33 @@ zrt::Result<std::string> written_form(const ptir::Program& program, const PtirCo
   return std::string(text->view());
 }
 
+/// Writes the files of a package to the folder that the options name.
+zrt::Result<void> write_package(const ptir::Program& program, const PtirConvertOptions& o) {
+  if (o.out.empty())
+    return zrt::fail(zrt::Errc::invalid_argument, "--to c writes several files; --out names their folder");
+  const std::string name = o.name.empty() ? "program" : o.name;
+  const auto package = c_package(program, name, o.thread_hook);
+  if (!package) return zrt::pass(package);
+  std::error_code failed;
+  std::filesystem::create_directories(o.out, failed);
+  const std::string base = (std::filesystem::path(o.out) / name).string();
+  if (auto r = write_file(base + ".c", package->source.view()); !r) return r;
+  if (auto r = write_file(base + ".h", package->header.view()); !r) return r;
+  if (package->weights.empty()) return {};
+  if (auto r = write_file(base + "_weights.S", package->assembly.view()); !r) return r;
+  const auto* const bytes = reinterpret_cast<const char*>(package->weights.data());
+  return write_file(base + ".weights", {bytes, package->weights.size()});
+}
+
 }  // namespace
 
 int ptir_convert(const PtirConvertOptions& o) {
   const auto program = converted_source(o);
   if (!program) return failed(program.error());
+  if (o.to == "c") {
+    const auto done = write_package(*program, o);
+    return done ? kOk : failed(done.error());
+  }
   const auto text = written_form(*program, o);
   if (!text) return failed(text.error());
   if (o.out.empty()) return print(*text) ? kOk : cannot_write("stdout");

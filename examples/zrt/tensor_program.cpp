@@ -4,6 +4,7 @@
 
 #include <c_programs.hpp>
 #include <programs.hpp>
+#include <vector>
 
 namespace program {
 namespace {
@@ -72,6 +73,17 @@ zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::spa
   zrt::plan::c::Options options;
   if (trip_limit) options.lower.trip_limit = *trip_limit;
   return engines::to_c(source, shapes, options);
+}
+zrt::Result<zrt::plan::c::Package> c_package(const zrt::ir::ptir::Program& source, std::string_view name,
+                                             bool thread_hook) {
+  std::vector<zrt::ir::ptir::Shape> shapes;
+  for (const zrt::ir::ptir::Parameter& p : source.regions[0].parameters) {
+    if (!p.type.shape.is_constant())
+      return zrt::fail(zrt::Errc::shape_mismatch, "input ", p.name.view(),
+                       " has an open extent; --extent SYMBOL=NUMBER fixes it");
+    shapes.push_back(p.type.shape);
+  }
+  return engines::to_c_package(source, shapes, thread_hook, {.name = name, .optimise = true, .lower = {}});
 }
 zrt::Result<zrt::String> c_source_as_is(const zrt::ir::ptir::Program& source,
                                         std::span<const zrt::ir::ptir::Shape> shapes, std::string_view name) {

@@ -6,6 +6,7 @@
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/ir/fused/instantiate.hpp>
 #include <zrt/ir/ptir/program.hpp>
+#include <zrt/plan/c/module.hpp>
 #include <zrt/plan/program_origins.hpp>
 
 #include <memory>
@@ -61,6 +62,10 @@ struct ProgramChoices {
                                                 std::optional<std::uint64_t> trip_limit);
 
 /// `source` as it stands, as C under this name: no pass changes what an instruction computes.
+/// A program whose inputs have constant extents as the files of a package of C.
+[[nodiscard]] zrt::Result<zrt::plan::c::Package> c_package(const zrt::ir::ptir::Program& source, std::string_view name,
+                                                           bool thread_hook);
+/// A program as it stands as C, under this name.
 [[nodiscard]] zrt::Result<zrt::String> c_source_as_is(const zrt::ir::ptir::Program& source,
                                                       std::span<const zrt::ir::ptir::Shape> shapes,
                                                       std::string_view name);

@@ -148,5 +148,37 @@ TEST_F(Program, ReadsAndWritesArchivesOfTensors) {
   EXPECT_EQ(run({"onnx", "run", model, "--feed", file("changed.npz", changed)}).status, 1);
 }
 
+TEST_F(Program, NamesTheOnnxNodeThatDataBreaks) {
+  const std::string gather = field(
+      1, field(1, "table") + field(1, "ids") + field(2, "rows") + field(3, "/embeddings/Gather") + field(4, "Gather"));
+  const std::string model =
+      file("gather.onnx",
+           onnx_file::model(input("table", kFloat, {3, 4}) + input("ids", kInt64, {1, 2}) + gather + output("rows")));
+  const std::string table = "table=" + file("table.npy", npy("<f4", "3, 4", std::string(48, '\0')));
+  const std::string ids = "ids=" + file("ids.npy", npy("<i8", "1, 2", elements(std::vector<std::int64_t>{1, 3})));
+  for (const char* const backend : {"cpu", "reference"})
+    EXPECT_EQ(run({"onnx", "run", model, "--feed", table, "--feed", ids, "--backend", backend}).err,
+              "zrt: spec_violation: /embeddings/Gather: index 3 at [0, 1], extent 3, in input 1 (ids)\n");
+}
+
+TEST_F(Program, WritesAPackageOfC) {
+  const std::string model = file("product.onnx", product());
+  const std::string folder = file("package", "") + ".d";
+  EXPECT_EQ(run({"ptir", "convert", model, "--to", "c", "--extent", "N=2"}).err,
+            "zrt: invalid_argument: --to c writes several files; --out names their folder\n");
+  EXPECT_EQ(run({"ptir", "convert", model, "--to", "c", "--out", folder}).err,
+            "zrt: shape_mismatch: input x has an open extent; --extent SYMBOL=NUMBER fixes it\n");
+  const Outcome done = run(
+      {"ptir", "convert", model, "--to", "c", "--out", folder, "--extent", "N=2", "--name", "net", "--thread-hook"});
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_NE(contents(folder + "/net.c").find("#include \"net.h\""), std::string::npos);
+  const std::string header = contents(folder + "/net.h");
+  EXPECT_NE(
+      header.find("int net(const void *const *inputs, void *const *outputs, void *arena, const void *weights, int "
+                  "training, const struct zrt_threads *threads);"),
+      std::string::npos)
+      << header;
+}
+
 }  // namespace
 }  // namespace zrt::test

@@ -171,7 +171,7 @@ region @0 main(%0 i: si32[1]) {
   for (const char* const backend : {"cpu", "reference"}) {
     const Outcome done = run({"ptir", "run", source, "--feed", index, "--backend", backend});
     EXPECT_EQ(done.status, 1);
-    EXPECT_NE(done.err.find(" (take) met data outside its contract"), std::string::npos) << done.err;
+    EXPECT_NE(done.err.find(" (take): index 2 at [0], extent 2, in input 1 (indices)"), std::string::npos) << done.err;
   }
 }
 

@@ -115,6 +115,12 @@ TEST(OnnxModels, AFunctionIsCalledAsItIsDeclared) {
             "node 0 (same): function same has 1 inputs and 1 outputs, the node gives 2 and 1");
   EXPECT_EQ(refused(own_node("same", {"x"}, {"y"}, {integer("more", 1)})),
             "node 0 (same): attribute more is none of function same");
+  // What its nodes mean is said by its own opsets alone.
+  const std::string without = field(25, field(1, std::string_view("bare")) + field(4, std::string_view("a")) +
+                                            field(5, std::string_view("b")) + field(10, std::string_view("mine")));
+  const auto bare = read(model(input("x", kFloat, {3}) + own_node("bare", {"x"}, {"y"}) + output("y"), 18) + without);
+  ASSERT_FALSE(bare);
+  EXPECT_EQ(bare.error().text(), "node 0 (bare): function bare imports no opset");
   // The node that names an overload means that one.
   std::string turned = own_node("same", {"x"}, {"y"});
   turned = field(1, turned.substr(2) + field(8, std::string_view("turned")));
@@ -276,6 +282,38 @@ TEST(OnnxModels, AnOperatorIsReadInItsFormAtTheModelsOpset) {
   EXPECT_EQ(refused(node("Softmax", {"x"}, {"y"}), 11),
             "node 0 (Softmax): the model is of opset 11, operator Softmax is read in its form of 13 to 27");
   EXPECT_EQ(refused(node("Gelu", {"x"}, {"y"}), 99), "the model is of opset 99, at most 27 is read");
+}
+
+TEST(OnnxModels, AnAxisIsNamedOnce) {
+  const auto refused = [&](const std::string& graph) {
+    const auto program = read(model(input("x", kFloat, {3, 4}) + graph + output("y"), 18));
+    return program ? std::string() : std::string(program.error().text());
+  };
+  const std::string twice = numbers("pads", {4}, {1, 1, 0, 0}) + numbers("axes", {2}, {1, -1});
+  EXPECT_EQ(refused(twice + node("Pad", {"x", "pads", "", "axes"}, {"y"})), "node 0 (Pad): axes names axis 1 twice");
+  EXPECT_EQ(refused(numbers("shape", {2}, {2, 2}) +
+                    node("CenterCropPad", {"x", "shape"}, {"y"}, {integers("axes", {0, -2})})),
+            "node 0 (CenterCropPad): axes names axis 0 twice");
+}
+
+TEST(OnnxModels, ANormIsComputedInTheTypeThatItStatesOrRefused) {
+  const auto refused = [&](std::string_view op, const std::vector<std::string>& attributes, std::int64_t stash) {
+    std::vector<std::string> all = attributes;
+    all.push_back(integer("stash_type", stash));
+    const std::vector<std::string> inputs =
+        op == "GroupNormalization" ? std::vector<std::string>{"x", "g", "g"} : std::vector<std::string>{"x", "g"};
+    const auto program = read(
+        model(input("x", kFloat, {2, 4}) + input("g", kFloat, {4}) + node(op, inputs, {"y"}, all) + output("y"), 23));
+    return program ? std::string() : std::string(program.error().text());
+  };
+  constexpr std::int64_t kHalf = 10;
+  for (const std::string_view op : {"RMSNormalization", "SimplifiedLayerNormalization"}) {
+    EXPECT_EQ(refused(op, {}, 1), "") << op;
+    EXPECT_EQ(refused(op, {}, kHalf), "node 0 (" + std::string(op) + "): stash_type f16 of x in f32");
+  }
+  EXPECT_EQ(refused("GroupNormalization", {integer("num_groups", 2)}, 1), "");
+  EXPECT_EQ(refused("GroupNormalization", {integer("num_groups", 2)}, kHalf),
+            "node 0 (GroupNormalization): stash_type f16 of x in f32");
 }
 
 }  // namespace

@@ -108,6 +108,11 @@ template <class... T> struct CustomTargets<boost::mp11::mp_list<T...>> {
   }
 };
 
+/// A list behind a name.
+template <class Named>
+  requires requires { typename Named::List; }
+struct CustomTargets<Named> : CustomTargets<typename Named::List> {};
+
 }  // namespace exec
 
 }  // namespace zrt::inline ZRT_ABI

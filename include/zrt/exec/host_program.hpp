@@ -53,6 +53,11 @@ class HostProgram {
     return !shares.halted();
   }
 
+  /// Runs the calls before those of `instruction` on the calling thread.
+  void launch_before(const ExecutionContext& step, std::uint32_t instruction) const noexcept {
+    (void)run_alone(step, kOwnInstruction, CallsBefore{instruction});
+  }
+
   /// Runs a recorded region within a call of another program, on the calling worker alone; `program` is a HostProgram.
   /// Faults in it count for `instruction`, the call that runs it, and an observer sees that call alone. A stop ends it
   /// early, with Errc::cancelled in the step's status.
@@ -134,6 +139,7 @@ class HostProgram {
     for (std::size_t i = segments_[share.segment]; i < end; ++i) {
       const Entry& entry = entries_[i];
       worker.instruction = instruction == kOwnInstruction ? entry.instruction : instruction;
+      if (watch.skips(worker.instruction)) continue;
       worker.scratch = entry.scratch;
       entry.call(entry.kernel, args_.data() + entry.args, step, worker);
       watch.end(share.index, entry.instruction);

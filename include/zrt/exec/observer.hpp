@@ -109,6 +109,19 @@ template <class O> struct CallWatch {
   CallWatch(const O&, std::uint32_t) noexcept {}
   static void begin() noexcept {}
   static void end(std::uint32_t, std::uint32_t) noexcept {}
+  static constexpr bool skips(std::uint32_t) noexcept { return false; }
+};
+/// Stands where an observer would, and leaves out an instruction and all behind it.
+struct CallsBefore {
+  std::uint32_t instruction = 0;
+};
+template <> struct CallWatch<CallsBefore> {
+  CallWatch(const CallsBefore& before, std::uint32_t) noexcept : first_left_out(before.instruction) {}
+  static void begin() noexcept {}
+  static void end(std::uint32_t, std::uint32_t) noexcept {}
+  [[nodiscard]] bool skips(std::uint32_t instruction) const noexcept { return instruction >= first_left_out; }
+
+  std::uint32_t first_left_out;
 };
 template <WatchesCalls O> struct CallWatch<O> {
   CallWatch(const O& o, std::uint32_t w) noexcept : observer(&o), worker(w) {}
@@ -116,6 +129,7 @@ template <WatchesCalls O> struct CallWatch<O> {
   void end(std::uint32_t partition, std::uint32_t instruction) const noexcept {
     observer->end_call({worker, partition, instruction});
   }
+  static constexpr bool skips(std::uint32_t) noexcept { return false; }
 
   const O* observer;
   std::uint32_t worker;

@@ -4,6 +4,8 @@
 
 #include <zrt/exec/bind.hpp>
 #include <zrt/exec/check_targets.hpp>
+#include <zrt/exec/data_fault_error.hpp>
+#include <zrt/exec/find_fault.hpp>
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/exec/step_fault.hpp>
 #include <zrt/exec/thread_pool.hpp>
@@ -77,7 +79,8 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   ///
   /// Errors: Errc::invalid_argument for another number of tensors, those of check_tensor,
   /// Errc::spec_violation and limit_exceeded with the instruction where data broke an op's contract (the
-  /// outputs are then left alone), Errc::cancelled when `stop` ended it, and the device's own.
+  /// outputs are then left alone), Errc::cancelled when `stop` ended it, and the device's own. Where a file's node is
+  /// known, a fault bears its name; on the host, what is before the instruction is run once more to find the element.
   [[nodiscard]] Result<void> run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs,
                                  const StopPoll& stop = {}) noexcept;
 
@@ -95,8 +98,12 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
 
  private:
   ProgramRunner(plan::CompiledPlan compiled, exec::WeightSet<B> weights, exec::BoundPlan<B> bound,
-                typename B::Device& device) noexcept
-      : compiled_(std::move(compiled)), weights_(std::move(weights)), bound_(std::move(bound)), device_(&device) {}
+                typename B::Device& device, ir::ptir::Origins origins) noexcept
+      : compiled_(std::move(compiled)),
+        weights_(std::move(weights)),
+        bound_(std::move(bound)),
+        device_(&device),
+        origins_(std::move(origins)) {}
 
   [[nodiscard]] const plan::ExecutionPlan& plan() const noexcept { return compiled_.plan; }
   [[nodiscard]] const TensorType& type(const plan::PlanPort& port) const noexcept {
@@ -114,6 +121,9 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
     return {};
   }
 
+  /// The error of a step of these inputs with the node and the element that it is about, as far as they can be known.
+  [[nodiscard]] Error explained(const Error& error, Span<const ConstTensorView> inputs) noexcept;
+
   // Before what lies on the device: destroyed last.
   Owned<exec::ThreadPool> pool_;
   Owned<typename B::Device> own_device_;
@@ -121,6 +131,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   exec::WeightSet<B> weights_;
   exec::BoundPlan<B> bound_;
   typename B::Device* device_;
+  ir::ptir::Origins origins_;
 };
 
 // Both stand outside of the class: a source that declares the runner as compiled elsewhere (`extern template`)
@@ -151,7 +162,39 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
   auto bound = exec::bind<B>(*compiled, exec::OpAdapters<B>::template of<Catalog>(), *weights, *states,
                              {.bounds = {}, .fit = options.fit}, device);
   if (!bound) return pass(bound);
-  return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);
+  auto origins = program.origins.clone();
+  if (!origins) return pass(origins);
+  return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device, std::move(*origins));
+}
+
+template <class B, class Catalog>
+Error ProgramRunner<B, Catalog>::explained(const Error& error, Span<const ConstTensorView> inputs) noexcept {
+  const plan::Instruction insn = plan().instruction(error.instruction());
+  std::optional<DataFault> found;
+  const exec::FindFault find = exec::kFaultTable<Catalog>[number(insn.opcode)];
+  if constexpr (std::is_same_v<typename B::Tensor, HostTensor>) {
+    if (find != nullptr && error.code() == Errc::spec_violation && insn.param_block_id) {
+      // What the step left in the arena may lie over the operands.
+      bool there = true;
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        there = there && device_->write(bound_.tensor(plan().inputs[i].reg), inputs[i].data).has_value();
+      ExecutionContext step;
+      StepStatus status;
+      step.status = &status;
+      const StopPoll stop;
+      step.stop = &stop;
+      bound_.program().host_program().launch_before(step, error.instruction());
+      Room<HostTensor, kMaxOperands> in;
+      for (std::size_t i = 0; i < insn.inputs.size(); ++i)
+        in.make(i, insn.inputs[i] == plan::kNoRegister ? HostTensor{} : bound_.tensor(insn.inputs[i]));
+      if (there) found = find(plan().param_block(*insn.param_block_id), {in.data(), insn.inputs.size()}, step);
+    }
+  }
+  const OpRow* row = (*ir::Ops::of<Catalog>().table)[number(insn.opcode)];
+  const std::uint32_t at = found ? found->input : 0;
+  const TensorType operand = found ? plan().registers[plan::index(insn.inputs[at])] : TensorType{};
+  return exec::data_fault_error(error, plan(), origins_, found, operand,
+                                row == nullptr || !found ? std::string_view() : row->input(at).name);
 }
 
 template <class B, class Catalog>
@@ -166,7 +209,8 @@ Result<void> ProgramRunner<B, Catalog>::run(Span<const ConstTensorView> inputs, 
   step.status = &status;
   const auto completed = bound_.launch(*device_, step, stop);
   if (!completed) return pass(completed);
-  if (auto fault = exec::step_fault(status, plan(), ir::Ops::of<Catalog>().table); !fault) return fault;
+  if (auto fault = exec::step_fault(status, plan(), ir::Ops::of<Catalog>().table); !fault)
+    return std::unexpected<Error>(explained(fault.error(), inputs));
   if (!*completed) return fail(Errc::cancelled, "the program was stopped");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorView& to = outputs[i];

@@ -150,6 +150,7 @@ class Builder {
     node.first_operand = static_cast<std::uint32_t>(graph_.operands.size());
     node.params_offset = static_cast<std::uint32_t>(graph_.params.size());
     node.state = state;
+    node.origin = origin_;
     if (!put(in) || !put(w) || !put(regions) || !keep(graph_.params.append(params.data)) ||
         !keep(graph_.params.resize(align_up(graph_.params.size(), 8))))
       return 0;
@@ -182,6 +183,9 @@ class Builder {
     const Node& n = graph_.nodes.back();
     if (output < n.outputs && input < n.inputs) graph_.operands[Graph::in_place_at(n) + output] = input + 1;
   }
+
+  /// What the nodes come from that are appended from now on; see Node.
+  void origin(std::uint32_t number) noexcept { origin_ = number; }
 
   /// Sets the op whose expansion is being built, so that its `expands_to` bounds what is appended.
   void expanding(const OpRow* row) noexcept { expanding_ = row; }
@@ -246,6 +250,7 @@ class Builder {
   WeightLookup lookup_;
   Graph graph_;
   const OpRow* expanding_ = nullptr;
+  std::uint32_t origin_ = 0;
   bool error_ = false;
   Error first_{};
 };

@@ -76,6 +76,7 @@ struct Node {
   std::uint32_t first_operand = 0;
   std::uint32_t params_offset = 0;
   StateId state{};
+  std::uint32_t origin = 0;  ///< the node of a file that it comes from, as whoever made the graph numbers them; or 0
 };
 
 /// A named value at the border of the graph.

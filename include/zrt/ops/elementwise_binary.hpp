@@ -3,7 +3,9 @@
 #pragma once
 
 #include <zrt/core/map_elements.hpp>
+#include <zrt/ops/accumulate.hpp>
 #include <zrt/ops/attributes.hpp>
+#include <zrt/ops/data_fault.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -93,6 +95,18 @@ struct ElementwiseBinary {
           [&](T a, T b) { return apply(c.params.kind, a, b, divided_by_zero); }, c.in[0].data, c.in[1].data);
     });
     if (divided_by_zero) step.violated(worker);
+  }
+
+  [[nodiscard]] static std::optional<DataFault> find_fault(const HostCall<ElementwiseBinary>& c,
+                                                           const ExecutionContext& step) noexcept {
+    std::optional<DataFault> found;
+    const DType dtype = c.in[1].type.dtype;
+    if (c.params.kind != BinaryKind::div || is_float(dtype) || is_complex(dtype)) return found;
+    for_each_cast<std::int64_t>(dtype, c.in[1].data, c.in[1].elements(step), DType::si64,
+                                [&](std::uint64_t i, std::int64_t divisor) {
+                                  if (divisor == 0 && !found) found = DataFault{1, i, 0, 0};
+                                });
+    return found;
   }
 
   /// Where maximum and minimum find equals, each gets half.

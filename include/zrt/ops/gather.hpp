@@ -4,6 +4,7 @@
 
 #include <zrt/ops/along_axis.hpp>
 #include <zrt/ops/attributes.hpp>
+#include <zrt/ops/data_fault.hpp>
 #include <zrt/ops/element_value.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -47,6 +48,11 @@ struct Gather {
       fill_with({}, dtype, c.out[0].data, i, 1);
       step.violated(worker);
     });
+  }
+
+  [[nodiscard]] static std::optional<DataFault> find_fault(const HostCall<Gather>& c,
+                                                           const ExecutionContext& step) noexcept {
+    return first_outside(c.in[1], step, 1, AxisSplit(c.in[0], c.params.axis, step).extent);
   }
 
   template <class G> static void gradient(G& c) noexcept {

@@ -4,6 +4,7 @@
 
 #include <zrt/ops/along_axis.hpp>
 #include <zrt/ops/attributes.hpp>
+#include <zrt/ops/data_fault.hpp>
 #include <zrt/ops/scatter.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -138,6 +139,10 @@ struct ScatterAdd {
     [[nodiscard]] bool in_window(std::size_t axis) const noexcept { return (window_ >> axis & 1u) != 0; }
     /// How far apart in x the updates lie that are neighbours along an axis of the window.
     [[nodiscard]] std::uint64_t stride(std::size_t axis) const noexcept { return x_.stride[runs_over_[axis]]; }
+    /// Starts along an axis of x are below this, 0 where no window fits.
+    [[nodiscard]] std::uint64_t starts_below(std::size_t axis) const noexcept {
+      return span_[axis] > x_.extent[axis] ? 0 : x_.extent[axis] - span_[axis] + 1;
+    }
     /// The element of x that an update goes to, or kNowhere where its window leaves x.
     [[nodiscard]] std::uint64_t place(const ElementIndex& index) const noexcept {
       std::uint64_t place = 0;
@@ -178,6 +183,22 @@ struct ScatterAdd {
           step.violated(worker);
       }
     });
+  }
+
+  /// An index may be as large as leaves its window in x.
+  [[nodiscard]] static std::optional<DataFault> find_fault(const HostCall<ScatterAdd>& c,
+                                                           const ExecutionContext& step) noexcept {
+    const Windows windows(c, step);
+    const RowMajor indices(c.in[1], step);
+    const Params& p = c.params;
+    const std::uint64_t apart = p.index_vector_dim == indices.rank ? 1 : indices.stride[p.index_vector_dim];
+    const std::uint64_t depth = p.index_vector_dim == indices.rank ? 1 : indices.extent[p.index_vector_dim];
+    for (std::uint64_t i = 0; i < indices.elements; ++i) {
+      const std::uint64_t extent = windows.starts_below(p.scatter_dims_to_operand_dims[i / apart % depth]);
+      if (const std::uint64_t index = index_at(c.in[1], i); index >= extent)
+        return DataFault{1, i, static_cast<std::int64_t>(index), extent};
+    }
+    return std::nullopt;
   }
 
   /// In ir/gradient/scatter_add.hpp.

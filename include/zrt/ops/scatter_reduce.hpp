@@ -5,6 +5,7 @@
 #include <zrt/core/copy_elements.hpp>
 #include <zrt/ops/along_axis.hpp>
 #include <zrt/ops/attributes.hpp>
+#include <zrt/ops/data_fault.hpp>
 #include <zrt/ops/scatter.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -79,6 +80,11 @@ struct ScatterReduce {
       });
     }
     scatter(c.params.reduce, c.in[0], c.in[2], c.out[0], step, worker, each);
+  }
+
+  [[nodiscard]] static std::optional<DataFault> find_fault(const HostCall<ScatterReduce>& c,
+                                                           const ExecutionContext& step) noexcept {
+    return first_outside(c.in[1], step, 1, AxisSplit(c.in[0], c.params.axis, step).extent);
   }
 
   /// What replace writes gets what came back where it stayed: of several at one place that is the last. What is the

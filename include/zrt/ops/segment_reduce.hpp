@@ -4,6 +4,7 @@
 
 #include <zrt/ops/accumulate.hpp>
 #include <zrt/ops/attributes.hpp>
+#include <zrt/ops/data_fault.hpp>
 #include <zrt/ops/index_operand.hpp>
 #include <zrt/ops/row_major.hpp>
 
@@ -89,6 +90,11 @@ struct SegmentReduce {
                        });
       store_accumulated(p.accum_dtype, sums, elements, c.out[0].type.dtype, c.out[0].data);
     });
+  }
+
+  [[nodiscard]] static std::optional<DataFault> find_fault(const HostCall<SegmentReduce>& c,
+                                                           const ExecutionContext& step) noexcept {
+    return first_outside(c.in[1], step, 1, c.params.num_segments);
   }
 
   /// What is the largest or smallest of its segment shares the gradient in equal parts.

@@ -4,6 +4,7 @@
 
 #include <zrt/core/copy_elements.hpp>
 #include <zrt/ops/attributes.hpp>
+#include <zrt/ops/data_fault.hpp>
 #include <zrt/ops/element_value.hpp>
 #include <zrt/ops/index_operand.hpp>
 #include <zrt/ops/row_major.hpp>
@@ -50,6 +51,11 @@ struct Take {
         step.violated(worker);
       }
     }
+  }
+
+  [[nodiscard]] static std::optional<DataFault> find_fault(const HostCall<Take>& c,
+                                                           const ExecutionContext& step) noexcept {
+    return first_outside(c.in[1], step, 1, AxisSplit(c.in[0], 0, step).extent);
   }
 
   /// The rows that were taken get what came back for them, summed where one was taken twice.

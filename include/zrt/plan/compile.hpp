@@ -80,6 +80,7 @@ class Expander {
       region_ids[i] = builder_.region(std::move(*region));
     }
     const Span<const ir::RegionId> rs(region_ids.data(), regions.size());
+    builder_.origin(n.origin);
     if (claims_.contains(n.opcode)) {
       builder_.append(n.opcode, ins, ws, n.state, from_.node_params(n), outs, rs);
       const auto marks = from_.node_in_place(n);
@@ -213,6 +214,7 @@ namespace detail {
         return r;
     if (auto r = plan.param_bytes.resize(align_up(plan.param_bytes.size(), 8)); !r) return r;
     if (auto r = plan.instructions.push_back(record); !r) return r;
+    if (auto r = plan.origins.push_back(n.origin); !r) return r;
   }
   for (const ir::Port& port : g.outputs)
     if (auto r = plan.outputs.push_back({port.name, reg[port.value.index]}); !r) return r;

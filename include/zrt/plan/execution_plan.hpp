@@ -104,7 +104,8 @@ struct ExecutionPlan {
         inputs(a),
         outputs(a),
         symbols(a),
-        regions(a) {}
+        regions(a),
+        origins(a) {}
 
   Allocator allocator;
   Vector<InstructionRecord> instructions;
@@ -120,6 +121,8 @@ struct ExecutionPlan {
   Vector<PlanPort> outputs;
   Vector<PlanSymbol> symbols;     ///< entry i is symbol i + 1
   Vector<ExecutionPlan> regions;  ///< each of one instruction, in the order of the instructions
+  /// For each instruction the ir::Node::origin of its node; empty in a plan from a file.
+  Vector<std::uint32_t> origins;
 
   [[nodiscard]] std::uint16_t register_count() const noexcept { return static_cast<std::uint16_t>(registers.size()); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/data/docs/programs.hpp: statements about a tensor program, or the bytes of an ONNX file, and its data.
+// tests/data/docs/programs.hpp: statements about a tensor program, or an ONNX file by its path, and its data.
 #include <programs.hpp>
 #include <zrt/backend/reference.hpp>
 #include <zrt/ir/onnx.hpp>
@@ -8,7 +8,8 @@ extern template class zrt::ProgramRunner<zrt::ReferenceBackend>;
 // around each block:
 namespace NAME {
 inline void example(const zrt::Result<zrt::ir::ptir::Program>& program, zrt::Span<const zrt::ir::ptir::Shape> shapes,
-                    zrt::Span<const std::byte> file_bytes, zrt::Span<const std::byte> x_bytes,
+                    std::string_view path, zrt::Span<const zrt::ConstTensorView> inputs,
+                    zrt::Span<const zrt::TensorView> outputs, zrt::Span<const std::byte> x_bytes,
                     zrt::Span<const std::byte> w_bytes, zrt::Span<std::byte> y_bytes) {
   {
 BLOCK

@@ -12,6 +12,9 @@ namespace zrt::inline ZRT_ABI {
 namespace cpu {
 template <class Types, class Set> class BasicDevice;
 }
+namespace ir::onnx {
+struct AllTargets;
+}
 
 /// The CPU with a host's own choices.
 ///
@@ -24,6 +27,10 @@ template <class Types = cpu::AllWeightTypes, class Variants = cpu::AllVariants, 
 struct BasicCpuBackend;
 
 using CpuBackend = BasicCpuBackend<>;
+
+/// The CPU with every kernel that tensor programs call, those of ONNX files among them; zrt/programs.hpp has these.
+using TensorBackend =
+    BasicCpuBackend<cpu::AllWeightTypes, cpu::AllVariants, boost::mp11::mp_list<>, ir::onnx::AllTargets>;
 
 template <class Types, class Variants, class ExtraOps, class Targets>
 struct DeviceTypes<BasicCpuBackend<Types, Variants, ExtraOps, Targets>> {

@@ -247,10 +247,18 @@ inline constexpr auto kMicrosoftOperators = std::to_array<OperatorRow>({
     {"SkipLayerNormalization", 1, &translate::skip_layer_normalization},
     {"SkipSimplifiedLayerNormalization", 1, &translate::skip_simplified_layer_normalization},
 });
-inline constexpr std::array<Schema, 1> kBorrowedSchemas{
-    {{"SimplifiedLayerNormalization", 1, "axis epsilon stash_type", {2, 2}, {1, 2}}}};
-inline constexpr std::array<OperatorRow, 1> kBorrowedOperators{
-    {{"SimplifiedLayerNormalization", 1, &translate::simplified_layer_normalization}}};
+namespace detail {
+
+/// The first row of that name; a list without one is no constant.
+template <class Rows> consteval auto row_called(const Rows& rows, std::string_view name) {
+  std::size_t i = 0;
+  while (rows[i].name != name) ++i;
+  return rows[i];
+}
+
+}  // namespace detail
+inline constexpr std::array kBorrowedSchemas{detail::row_called(kMicrosoftSchemas, "SimplifiedLayerNormalization")};
+inline constexpr std::array kBorrowedOperators{detail::row_called(kMicrosoftOperators, "SimplifiedLayerNormalization")};
 
 /// Operators under one name of a domain.
 struct OperatorDomain {
@@ -293,6 +301,21 @@ namespace detail {
   }
   return form;
 }
+
+/// True when each operator that is translated has a form in the first opset for which it is. Both lists are sorted by
+/// name, so one pass over both tells.
+consteval bool rows_have_forms() {
+  for (const OperatorDomain& domain : kDomains) {
+    std::size_t at = 0;
+    for (const OperatorRow& row : domain.rows) {
+      while (at < domain.schemas.size() && domain.schemas[at].name < row.name) ++at;
+      if (at == domain.schemas.size() || domain.schemas[at].name != row.name || domain.schemas[at].since > row.first)
+        return false;
+    }
+  }
+  return true;
+}
+static_assert(rows_have_forms());
 
 }  // namespace detail
 

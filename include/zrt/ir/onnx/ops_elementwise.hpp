@@ -23,6 +23,7 @@ template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void binary(NodeCall& n
 }
 /// The same of whole numbers that are known, as extents are: a known result.
 template <Tensor (Builder::*F)(Tensor, Tensor) noexcept, char kOp> void arithmetic(NodeCall& n) noexcept {
+  if constexpr (kOp == '/') n.b().origin_indices(ptir::Origins::Indices::as_given);
   const Value a = n.value(0);
   const Value c = n.value(1);
   if (n.failed() || !is_known_list(a) || !is_known_list(c)) return binary<F>(n);

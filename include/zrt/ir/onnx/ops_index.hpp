@@ -12,7 +12,18 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 /// Indices counted from 0: `extent` is added to negative ones.
 [[nodiscard]] inline Tensor from_zero(const Tensor& indices, std::int64_t extent) noexcept {
   Builder& b = indices.builder();
+  b.origin_indices(ptir::Origins::Indices::count_from_end);
   return b.select(b.lt(indices, scalar_like(indices, 0)), indices + static_cast<double>(extent), indices);
+}
+/// `places`, of which each was made of an index among others; where that is outside [-extent, extent), no place at all,
+/// since the others may hide it. The file's index operand runs over `shape`.
+[[nodiscard]] inline Tensor unless_outside(const Tensor& places, const Tensor& index, std::int64_t extent,
+                                           const ptir::Shape& shape) noexcept {
+  Builder& b = places.builder();
+  b.origin_indices(ptir::Origins::Indices::as_places, shape);
+  const Tensor outside = b.maximum(b.lt(index, scalar_like(index, static_cast<double>(-extent))),
+                                   b.ge(index, scalar_like(index, static_cast<double>(extent))));
+  return b.select(outside, b.cast(index, DType::si64) + whole(b, ptir::Origins::kOutside), places);
 }
 /// Operand `i` as si32 or si64.
 [[nodiscard]] inline Tensor index_operand(NodeCall& n, std::size_t i) noexcept {
@@ -50,7 +61,7 @@ inline void gather(NodeCall& n) noexcept {
     if (i != axis)
       at = at + b.mul(b.iota(shape_of(n.b(), extents), DType::si64, static_cast<std::int64_t>(i)),
                       whole(b, product(shape, i + 1, shape.size())));
-  return at;
+  return unless_outside(at, indices, shape[axis], indices.shape());
 }
 inline void gather_elements(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
@@ -125,6 +136,10 @@ struct RowPlaces {
     const Tensor column = reshape(slice(tuples, {0, k}, {r.count, 1}), {r.count});
     rows = rows + b.mul(from_zero(column, shape[axis]), whole(b, product(shape, axis + 1, used)));
   }
+  // The first of a tuple that is outside is the one that stays.
+  for (std::int64_t k = depth; k-- > 0;)
+    rows = unless_outside(rows, reshape(slice(tuples, {0, k}, {r.count, 1}), {r.count}),
+                          shape[batch + static_cast<std::size_t>(k)], shape_of(b, r.before));
   r.rows = rows;
   return r;
 }

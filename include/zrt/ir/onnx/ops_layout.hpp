@@ -52,7 +52,7 @@ inline void center_crop_pad(NodeCall& n) noexcept {
   const IntList none = IntList::of(shape.size(), 0);
   IntList first = none, low = none, high = none, sizes = shape;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::size_t axis = n.axis_of(axes[i], shape.size());
+    const std::size_t axis = axis_named_once(n, axes, i, shape.size());
     if (n.failed()) return;
     if (wanted[i] < 0 || wanted[i] > kMaxExtent)
       return n.fail(Errc::invalid_params, "shape has an extent of ", wanted[i]);

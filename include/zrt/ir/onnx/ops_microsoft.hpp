@@ -92,6 +92,7 @@ inline void fused_mat_mul(NodeCall& n) noexcept {
   return as_type(x * inverse * widened(scale), scale.dtype());
 }
 inline void simplified_layer_normalization(NodeCall& n) noexcept {
+  expect_stash(n);
   const std::size_t axis = n.axis("axis", -1, n.rank(0));
   if (!n.failed()) n.out(0, simplified_norm(n, n.in(0), n.in(1), axis, 1, 1e-5));
 }

@@ -95,8 +95,16 @@ inline void layer_normalization(NodeCall& n) noexcept {
   n.out(1, as_type(m.mean, *stash));
   n.out(2, as_type(inverse, *stash));
 }
+/// Refuses a stash_type in which the norm is not computed: it is in f32, of f64 in f64.
+inline void expect_stash(NodeCall& n) noexcept {
+  const auto stash = dtype_of(n.integer("stash_type", 1));
+  if (!stash) return n.fail(stash.error());
+  if (*stash != DType::f32 && !(*stash == DType::f64 && n.dtype(0) == DType::f64))
+    n.unsupported("stash_type ", name(*stash), " of x in ", name(n.dtype(0)));
+}
 /// The stages as the standard has them: normal in the wide type, cast back, scaled in x's own.
 inline void rms_normalization(NodeCall& n) noexcept {
+  expect_stash(n);
   const Tensor given = n.in(0);
   const std::size_t rank = n.rank(0);
   IntList axes;
@@ -111,6 +119,7 @@ inline void rms_normalization(NodeCall& n) noexcept {
 }
 /// Moments over each of `num_groups` runs of channels; scale and bias for each channel.
 inline void group_normalization(NodeCall& n) noexcept {
+  expect_stash(n);
   const IntList shape = n.shape(0);
   const std::int64_t groups = n.integer("num_groups", 0);
   if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0)

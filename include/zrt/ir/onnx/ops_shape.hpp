@@ -50,6 +50,14 @@ inline void flatten(NodeCall& n) noexcept {
       given == static_cast<std::int64_t>(shape.size()) ? shape.size() : n.axis_of(given, shape.size());
   out_reshaped(n, {product(shape, 0, axis), product(shape, axis, shape.size())});
 }
+/// Entry `i` of a list of axes counted from 0; one that stands in the list before is an error.
+[[nodiscard]] inline std::size_t axis_named_once(NodeCall& n, const IntList& axes, std::size_t i,
+                                                 std::size_t rank) noexcept {
+  const std::size_t axis = n.axis_of(axes[i], rank);
+  for (std::size_t before = 0; before < i && !n.failed(); ++before)
+    if (n.axis_of(axes[before], rank) == axis) n.fail(Errc::invalid_params, "axes names axis ", axis, " twice");
+  return axis;
+}
 /// The axes of squeeze and unsqueeze.
 [[nodiscard]] inline IntList listed_axes(NodeCall& n, std::size_t rank) noexcept {
   IntList axes;
@@ -285,7 +293,7 @@ inline void pad_(NodeCall& n) noexcept {
       return n.fail(Errc::invalid_params, "pads has ", pads.size(), " entries for ", axes.size(), " axes");
     IntList all = IntList::of(2 * shape.size(), 0);
     for (std::size_t i = 0; i < axes.size() && !n.failed(); ++i) {
-      const std::size_t axis = n.axis_of(axes[i], shape.size());
+      const std::size_t axis = axis_named_once(n, axes, i, shape.size());
       all[axis] = pads[i];
       all[axis + shape.size()] = pads[i + axes.size()];
     }

@@ -4,6 +4,7 @@
 
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/call.hpp>
+#include <zrt/ir/onnx/named_extent.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -27,6 +28,8 @@ struct ReadOptions {
   Span<const BoundInput> values{};
   /// Types of inputs, in place of those in the file.
   Span<const InputType> types{};
+  /// Numbers of extents that inputs name.
+  Span<const NamedExtent> extents{};
   /// Trips of a Loop with scan outputs, whose body is read once for each of them. Of loops that stay loops a run makes
   /// at most ptir::LowerOptions::trip_limit.
   std::int64_t unrolled_trips = 256;
@@ -140,11 +143,17 @@ class Reader {
                     " nodes are read, those of a body once for each trip");
       const std::size_t built = builder_.instructions().size(), bound = scope.values().size();
       NodeCall call(*this, scope, builder_, node, opset_in_force(imports_, node.domain));
+      const std::uint32_t around = builder_.origin();
+      builder_.origin(builder_.add_origin(
+          node.name.empty() ? Name::of("node ", static_cast<unsigned>(i), " (", zrt::slice(node.op, 0, 40), ")").view()
+                            : node.name,
+          node.inputs.span()));
       if (const FunctionView* function = find_function(*model_, node.domain, node.op, node.overload);
           function != nullptr)
         inline_function(call, *function);
       else
         translate(call);
+      builder_.origin(around);
       if (!builder_.failed()) check_sizes(built);
       for (std::size_t v = bound; v < scope.values().size(); ++v) check_size(scope.values()[v].value.type, node.op);
       if (!builder_.failed()) continue;
@@ -244,6 +253,8 @@ class Reader {
       return call.fail(Errc::invalid_file, "function ", zrt::slice(function.name, 0, 40), " has ",
                        function.inputs.size(), " inputs and ", function.outputs.size(), " outputs, the node gives ",
                        node.inputs.size(), " and ", node.outputs.size());
+    if (function.imports.empty())
+      return call.fail(Errc::invalid_file, "function ", zrt::slice(function.name, 0, 40), " imports no opset");
     Scope inner(allocator());
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (call.has(i))
@@ -351,6 +362,8 @@ class Reader {
         reshaped_ = said->shape[i].is_constant() && !(said->shape[i] == given->shape[i]);
     } else {
       const auto type = read_type(input.type, [&](std::string_view name, std::uint8_t) {
+        for (const NamedExtent& known : options_->extents)
+          if (known.symbol == name) return ptir::Dim(std::int64_t{known.extent});
         return name.empty() || name.size() > Name::kCapacity ? ptir::Dim::any() : builder_.dim(name);
       });
       if (!type) {

@@ -17,6 +17,11 @@ using Targets = boost::mp11::mp_push_back<ElementwiseTargets, kernels::RowProduc
                                           kernels::BitCast, kernels::MaxPlace, kernels::Determinant, kernels::RoiAlign,
                                           kernels::GridSample>;
 
+/// The same list under a name that can be declared without the kernels.
+struct AllTargets {
+  using List = Targets;
+};
+
 namespace detail {
 
 template <class... T> consteval bool list_attributes(boost::mp11::mp_list<T...>) {

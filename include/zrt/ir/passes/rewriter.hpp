@@ -82,7 +82,7 @@ class Rewriter {
   [[nodiscard]] Result<ValueId> insert(std::uint32_t at, std::initializer_list<std::uint32_t> in,
                                        std::initializer_list<WeightId> w, const typename O::Params& params) noexcept {
     TensorType type;
-    const auto node = make<O>({in.begin(), in.size()}, {w.begin(), w.size()}, params, type);
+    auto node = make<O>({in.begin(), in.size()}, {w.begin(), w.size()}, params, type);
     if (!node) return pass(node);
     if (!node->has_value()) return ValueId{};
     const auto value = static_cast<std::uint32_t>(g_->values.size());
@@ -92,6 +92,7 @@ class Rewriter {
     if (auto r = dead_.push_back(0); !r) return pass(r);
     if (auto r = before_.push_back(at); !r) return pass(r);
     if (auto r = close(**node, value); !r) return pass(r);
+    (*node)->origin = g_->nodes[at].origin;
     if (auto r = g_->nodes.push_back(**node); !r) return pass(r);
     for (std::uint32_t v : in)
       if (v != kNone) ++uses_[v];
@@ -107,7 +108,7 @@ class Rewriter {
     const std::uint32_t value = g_->node_outputs(old)[0];
     if (!is_pure(*g_, *context_->ops.table, old) || old.outputs != 1) return false;
     TensorType type;
-    const auto node = make<O>({in.begin(), in.size()}, {w.begin(), w.size()}, params, type);
+    auto node = make<O>({in.begin(), in.size()}, {w.begin(), w.size()}, params, type);
     if (!node) return pass(node);
     if (!node->has_value()) return false;
     if (!(type == g_->values[value].type)) {
@@ -117,6 +118,7 @@ class Rewriter {
     if (auto r = close(**node, value); !r) return pass(r);
     for (std::uint32_t v : in)
       if (v != kNone) ++uses_[v];
+    (*node)->origin = old.origin;
     g_->nodes[at] = **node;
     changed_ = true;
     if (auto r = release(old); !r) return pass(r);

@@ -128,6 +128,19 @@ class Builder {
     region_ = outer;
     return made;
   }
+  /// The node that the instructions come from that are built from now on, by its number in the program's origins.
+  void origin(std::uint32_t node) noexcept { origin_ = node; }
+  [[nodiscard]] std::uint32_t origin() const noexcept { return origin_; }
+  /// Adds a node of the file that the program is read from; 0 after an error.
+  [[nodiscard]] std::uint32_t add_origin(std::string_view name, Span<const std::string_view> inputs) noexcept {
+    const auto made = program_.origins.add(name, inputs);
+    keep(made);
+    return made ? *made : 0;
+  }
+  /// Says what the indices of the node under construction are to its file.
+  void origin_indices(Origins::Indices meaning, const Shape& places = {}) noexcept {
+    program_.origins.indices(origin_, meaning, places);
+  }
   /// The id that the next value of the region under construction gets; ids ascend.
   [[nodiscard]] ValueId next_value() const noexcept { return region_ < next_ids_.size() ? next_ids_[region_] : 0; }
   /// What is built so far, to look at: nothing has verified it.
@@ -560,6 +573,7 @@ class Builder {
       return nothing();
     }
     i.output = {inferred->tuple, kept(program_.add(program_.types, inferred->elements.span()))};
+    i.origin = origin_;
     keep(current().instructions.push_back(i));
     if (failed_) return nothing();
     return {*this, region_, i.id, i.output.tuple, i.output.elements};
@@ -608,6 +622,7 @@ class Builder {
 
   Program program_;
   RegionId region_ = 0;
+  std::uint32_t origin_ = 0;  ///< of the instructions that come next
   Vector<ValueId> next_ids_{program_.allocator};
   Region lost_{program_.allocator};  ///< what goes in after the memory for a region was missing
   bool failed_ = false;

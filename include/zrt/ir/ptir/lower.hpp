@@ -132,7 +132,10 @@ class ProgramLowerer {
   [[nodiscard]] std::unexpected<Error> at(const Error& error, ptir::RegionId region, const Instruction* i,
                                           std::size_t n) noexcept {
     if (std::exchange(located_, true)) return std::unexpected<Error>(error);
-    const Error there = located(error, region, i, n);
+    Error there = located(error, region, i, n);
+    if (const std::string_view node = i == nullptr ? std::string_view() : program_.origins.name(i->origin);
+        !node.empty())
+      there = Error::of(error.code(), node, ": ", error.text()).at_instruction(there.instruction(), there.opcode());
     if (options_.trace != nullptr) options_.trace->cause = region == 0 ? error : there;
     return std::unexpected<Error>(there);
   }
@@ -226,6 +229,7 @@ class ProgramLowerer {
     // Concat alone takes more than one node holds.
     if (in.size() > kMaxOperands && i.opcode != ops::Concat::opcode)
       return fail(Errc::limit_exceeded, op.name, " has ", in.size(), " operands, at most ", kMaxOperands, " expected");
+    scope.builder.origin(i.origin);
     const LowerCall call(program_, op, i, extents_, scope.builder, in.span(), {this, &ProgramLowerer::call_region},
                          options_.trip_limit);
     LoweredValues out;

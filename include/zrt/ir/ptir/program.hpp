@@ -6,6 +6,7 @@
 #include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/core/vector.hpp>
+#include <zrt/ir/ptir/origins.hpp>
 #include <zrt/ir/ptir/types.hpp>
 #include <zrt/ops/op_info.hpp>
 
@@ -125,6 +126,7 @@ struct Instruction {
   PoolRange operands{};    ///< operands
   PoolRange attributes{};  ///< attributes: one for each field of the op, in the table's order
   ValueType output{};
+  std::uint32_t origin = 0;  ///< of Program::origins, or 0
 };
 
 /// A value that enters a region.
@@ -168,7 +170,8 @@ struct Program {
         words(a),
         texts(a),
         entries(a),
-        chars(a) {}
+        chars(a),
+        origins(a) {}
 
   Allocator allocator;
   Vector<Region> regions;
@@ -182,6 +185,7 @@ struct Program {
   Vector<PoolRange> texts;     ///< strings of lists, in chars
   Vector<MapEntry> entries;
   Vector<char> chars;
+  Origins origins;  ///< no part of what the program says
 
   [[nodiscard]] Span<const Operand> operands_of(const Instruction& i) const noexcept {
     return part(operands, i.operands);
@@ -284,6 +288,9 @@ struct Program {
     pool(copy.entries, entries);
     pool(copy.chars, chars);
     if (!kept) return pass(kept);
+    auto from = origins.clone();
+    if (!from) return pass(from);
+    copy.origins = std::move(*from);
     return copy;
   }
 

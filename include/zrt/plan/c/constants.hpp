@@ -9,10 +9,14 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::plan::c {
 
-/// Arrays that generated functions read; the same data is one array.
+/// Arrays that generated functions read; the same data is one array. Those of `apart_from` bytes or more stand in a file
+/// of their own.
 class Constants {
  public:
-  explicit Constants(const Allocator& allocator) noexcept : rows_(allocator), bytes_(allocator) {}
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  explicit Constants(const Allocator& allocator, std::size_t apart_from = kNone) noexcept
+      : rows_(allocator), bytes_(allocator), apart_(allocator), apart_from_(apart_from) {}
 
   /// The number of an array of these elements; `bytes` is not empty.
   [[nodiscard]] Result<std::uint32_t> add(DType dtype, Span<const std::byte> bytes) noexcept {
@@ -23,26 +27,32 @@ class Constants {
           std::memcmp(bytes_.data() + row.first, bytes.data(), bytes.size()) == 0)
         return static_cast<std::uint32_t>(i);
     }
-    if (auto r = rows_.push_back({dtype, bytes_.size(), bytes.size(), hash}); !r) return pass(r);
+    if (auto r = rows_.push_back({dtype, bytes_.size(), bytes.size(), hash, kNone}); !r) return pass(r);
     if (auto r = bytes_.append(bytes); !r) return pass(r);
+    if (bytes.size() >= apart_from_) {
+      rows_.back().apart = align_up(apart_.size(), kAlign);
+      if (auto r = apart_.resize(rows_.back().apart); !r) return pass(r);
+      if (auto r = apart_.append(bytes); !r) return pass(r);
+    }
     return static_cast<std::uint32_t>(rows_.size() - 1);
   }
 
-  /// Writes the arrays that `code` names.
+  /// Writes the arrays that `code` names and that stand in no file of their own.
   [[nodiscard]] Result<void> write(Source& w, std::string_view code) const noexcept {
-    Vector<std::uint8_t> named(rows_.allocator());
-    if (auto r = named.resize(rows_.size()); !r) return r;
-    for (std::size_t at = code.find(kName); at != std::string_view::npos; at = code.find(kName, at)) {
-      at += kName.size();
-      std::size_t number = 0;
-      for (; at < code.size() && code[at] >= '0' && code[at] <= '9'; ++at)
-        number = 10 * number + static_cast<std::size_t>(code[at] - '0');
-      if (number < named.size()) named[number] = 1;
-    }
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (named[i] != 0) write(w, rows_[i], i);
-    return {};
+    return each_named(code, [&](std::size_t i) {
+      if (rows_[i].apart == kNone) write(w, rows_[i], i);
+    });
   }
+  /// Declares, in a function that has them as `weights`, the arrays that `code` names of those in a file of their own.
+  [[nodiscard]] Result<void> declare(Source& w, std::string_view code) const noexcept {
+    return each_named(code, [&](std::size_t i) {
+      if (rows_[i].apart == kNone) return;
+      w.line({"const unsigned char *const ", kName, i, " = (const unsigned char *)weights + ", rows_[i].apart, ";"});
+    });
+  }
+  /// The file of the arrays that stand apart, little-endian, each at a multiple of 64 bytes.
+  [[nodiscard]] Span<const std::byte> apart() const noexcept { return apart_.span(); }
+  [[nodiscard]] Vector<std::byte> take_apart() noexcept { return std::move(apart_); }
 
   /// What an array's number stands behind.
   static constexpr std::string_view kName = "zrt_constant_";
@@ -53,7 +63,25 @@ class Constants {
     std::size_t first;
     std::size_t count;
     std::uint64_t hash;
+    std::size_t apart = kNone;  ///< where it lies in the file of its own
   };
+  static constexpr std::size_t kAlign = 64;
+
+  /// Calls `visit` with the number of each array that `code` names, once.
+  template <class Visit> [[nodiscard]] Result<void> each_named(std::string_view code, Visit&& visit) const noexcept {
+    Vector<std::uint8_t> named(rows_.allocator());
+    if (auto r = named.resize(rows_.size()); !r) return r;
+    for (std::size_t at = code.find(kName); at != std::string_view::npos; at = code.find(kName, at)) {
+      at += kName.size();
+      std::size_t number = 0;
+      for (; at < code.size() && code[at] >= '0' && code[at] <= '9'; ++at)
+        number = 10 * number + static_cast<std::size_t>(code[at] - '0');
+      if (number < named.size()) named[number] = 1;
+    }
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (named[i] != 0) visit(i);
+    return {};
+  }
 
   template <class T> [[nodiscard]] T word(std::size_t at) const noexcept { return read_little<T>(bytes_.data() + at); }
 
@@ -116,6 +144,8 @@ class Constants {
 
   Vector<Row> rows_;
   Vector<std::byte> bytes_;
+  Vector<std::byte> apart_;
+  std::size_t apart_from_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c

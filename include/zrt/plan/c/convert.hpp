@@ -121,6 +121,19 @@ class FusedMode {
   return module.finish();
 }
 
+/// `program` as the files of a package named after its one function, with weights apart and, where asked for, threads.
+///
+/// Errors: those of add_program.
+[[nodiscard]] inline Result<Package> to_package(const ir::ptir::Program& program, Span<const ir::ptir::Shape> shapes,
+                                                bool threads, const Options& options = {}) noexcept {
+  const auto own = entry_point_name(program);
+  if (!own) return pass(own);
+  const std::string_view name = options.name.empty() ? own->view() : options.name;
+  Module module(ModuleForm{.weights_apart = true, .threads = threads}, program.allocator);
+  if (auto r = add_program(module, name, program, shapes, options); !r) return pass(r);
+  return module.finish_package(name);
+}
+
 /// A file with a fused program as its one function, named after both modes.
 ///
 /// Errors: those of add_program.

@@ -24,6 +24,9 @@ struct Context {
   Constants& constants;
   Expr scratch{};                      ///< a pointer to the bytes that the op's reference wants
   Span<const std::byte> attributes{};  ///< of a custom call
+  /// Whether workers may share the instruction's outermost loop, and whether they do.
+  enum class Parts : std::uint8_t { none, allowed, taken };
+  Parts parts = Parts::none;
   unsigned depth = 0;  ///< regions around it: variables that live around a region's code are named by it
 
   /// A pointer to one element of `dtype`.

@@ -110,7 +110,16 @@ void contract(Context& f, const ops::DotGeneralParams& p, const ops::RowMajor& a
   const Domain domain = domain_of(p.accum_dtype);
   const DType as = domain_of(dtype) == domain ? dtype : p.accum_dtype;
   const bool floats = is_float(p.accum_dtype);
-  outer.open(f.w);
+  // Less is done before a second worker has begun.
+  constexpr std::uint64_t kLeastProducts = std::uint64_t{1} << 15;
+  const bool narrow = info(result.dtype()).block_elems != 1;
+  if (f.parts == Context::Parts::allowed && outer.loops() && !narrow &&
+      outer.elements() >= kLeastProducts / (inner.elements() == 0 ? 1 : inner.elements())) {
+    f.parts = Context::Parts::taken;
+    outer.open_in_parts(f.w);
+  } else {
+    outer.open(f.w);
+  }
   if (floats) {
     f.w.line({c_type(domain), " lane[16] = {0};"});
     f.w.line({"uint64_t taken = 0;"});

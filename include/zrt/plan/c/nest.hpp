@@ -36,6 +36,13 @@ class Nest {
     if (rank_ == 0) w.open({});
     for (std::size_t i = 0; i < rank_; ++i) w.loop(variable(i), axes_[i].extent);
   }
+  /// Opens the loops for one of several workers, which take parts of the outermost one; there is one.
+  void open_in_parts(Source& w) const noexcept {
+    w.open({"for (uint64_t ", variable(0), " = zrt_part(", axes_[0].extent, ", part, parts); ", variable(0),
+            " < zrt_part(", axes_[0].extent, ", part + 1, parts); ++", variable(0), ")"});
+    for (std::size_t i = 1; i < rank_; ++i) w.loop(variable(i), axes_[i].extent);
+  }
+  [[nodiscard]] bool loops() const noexcept { return rank_ != 0; }
   void close(Source& w) const noexcept {
     for (std::size_t i = 0; i < (rank_ == 0 ? 1 : rank_); ++i) w.close();
   }

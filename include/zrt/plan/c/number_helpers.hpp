@@ -41,6 +41,11 @@ inline constexpr auto kNumberHelpers = std::to_array<Helper>({
   return a / b;
 }
 )"},
+    {"zrt_part", R"(/* Where a worker's part of n begins. */
+static inline uint64_t zrt_part(uint64_t n, uint64_t part, uint64_t parts) {
+  return n / parts * part + n % parts * part / parts;
+}
+)"},
     {"zrt_start", R"(/* Where a window begins: clamped to [0, last]. */
 static inline uint64_t zrt_start(int64_t start, uint64_t last) {
   return start < 0 ? 0 : (uint64_t)start < last ? (uint64_t)start : last;

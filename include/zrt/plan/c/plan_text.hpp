@@ -70,14 +70,48 @@ inline constexpr auto kScratchRows = [] {
 
 }  // namespace detail
 
+/// Instructions whose outermost loop workers share, each as a function of its own.
+class SharedLoops {
+ public:
+  /// Functions are called `name`_part_0 and so on.
+  SharedLoops(Source& functions, std::string_view name) noexcept : w_(&functions), name_(name) {}
+
+  /// Makes `text` a function; gives its call.
+  [[nodiscard]] Expr add(std::string_view text, const Constants& constants) noexcept {
+    const Expr function{name_, "_part_", count_++};
+    w_->line({});
+    w_->open({"static void ", function, "(void *argument, unsigned part, unsigned parts)"});
+    w_->line({"const struct zrt_call *const call = (const struct zrt_call *)argument;"});
+    w_->line({"const void *const *const inputs = call->inputs;"});
+    w_->line({"const void *const weights = call->weights;"});
+    w_->line({"unsigned char *const a = call->a;"});
+    w_->line({"(void)inputs, (void)weights, (void)a;"});
+    if (auto r = constants.declare(*w_, text); !r) w_->set(r.error());
+    w_->lines(text);
+    w_->close();
+    return {"zrt_share(threads, ", function, ", &call);"};
+  }
+
+ private:
+  Source* w_;
+  std::string_view name_;
+  unsigned count_ = 0;
+};
+
 /// Writes the instructions of a plan and of its regions.
 class PlanText {
  public:
   /// `base` is where the plan's arena begins in the function's. A plan that is no region has its inputs where
   /// the caller has them.
   PlanText(const ExecutionPlan& plan, const ArenaLayout& layout, const OpTable& table, std::uint64_t base,
-           bool is_region, Context& context) noexcept
-      : plan_(plan), layout_(layout), table_(table), base_(base), registers_(plan.allocator), context_(context) {
+           bool is_region, Context& context, SharedLoops* shared = nullptr) noexcept
+      : plan_(plan),
+        layout_(layout),
+        table_(table),
+        base_(base),
+        registers_(plan.allocator),
+        context_(context),
+        shared_(shared) {
     if (auto r = place(is_region); !r) context.w.set(r.error());
   }
 
@@ -205,7 +239,18 @@ class PlanText {
                     list(region.outputs)};
     }
     args.regions = Span(regions).first(insn.regions);
-    detail::kEmitRows[number(insn.opcode)].emit(context_, args);
+    const EmitFn emit = detail::kEmitRows[number(insn.opcode)].emit;
+    if (shared_ == nullptr || insn.regions != 0) return emit(context_, args);
+    Source own(plan_.allocator);
+    Context part{own,           context_.constants, context_.scratch, context_.attributes, Context::Parts::allowed,
+                 context_.depth};
+    emit(part, args);
+    const auto text = own.finish();
+    if (!text) return context_.w.set(text.error());
+    if (part.parts == Context::Parts::taken)
+      context_.w.line({shared_->add(text->view(), context_.constants)});
+    else
+      context_.w.lines(text->view());
   }
 
   const ExecutionPlan& plan_;
@@ -214,6 +259,7 @@ class PlanText {
   std::uint64_t base_;
   Vector<Tensor> registers_;
   Context& context_;
+  SharedLoops* shared_;  ///< null where workers share nothing
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/onnx_model.cpp: an ONNX file opened and run by the one type that a host needs.
+#include <zrt/compiled/programs.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <support/onnx_file.hpp>
+#include <vector>
+
+namespace onnx_model_test {
+namespace {
+
+using namespace zrt;
+using namespace zrt::test::onnx_file;
+using zrt::test::onnx_file::model;
+
+using Model = OnnxModel<TensorBackend>;
+
+/// An input whose one axis is a symbol.
+std::string open_input(std::string_view name, std::string_view symbol) {
+  const std::string shape = field(1, field(2, symbol));
+  return field(11, field(1, name) + field(2, field(1, field(1, kFloat) + field(2, shape))));
+}
+
+TEST(OnnxModel, RunsAFileWhoseOperatorsNeedKernelsOfTheirOwn) {
+  // Sin and Floor are custom calls.
+  const std::string file =
+      model(open_input("x", "N") + node("Sin", {"x"}, {"s"}) + node("Floor", {"s"}, {"y"}) + output("y"));
+  const ir::onnx::NamedExtent extents[]{{"N", 3}};
+  auto made = Model::read(std::as_bytes(std::span(file)), {.extents = extents, .threads = 2});
+  ASSERT_TRUE(made) << made.error().text();
+  Model moved = std::move(*made);
+  ASSERT_EQ(moved.inputs(), 1u);
+  ASSERT_EQ(moved.outputs(), 1u);
+  EXPECT_EQ(moved.input_name(0), "x");
+  EXPECT_EQ(moved.output_name(0), "y");
+  EXPECT_EQ(moved.output_type(0), (TensorType{DType::f32, {3}}));
+  const std::vector<float> x{1, -1, 4};
+  std::vector<float> y(3, 7);
+  const ConstTensorView in[]{{DType::f32, {3}, std::as_bytes(std::span(x))}};
+  const TensorView out[]{{DType::f32, {3}, std::as_writable_bytes(std::span(y))}};
+  ASSERT_TRUE(moved.run(in, out));
+  EXPECT_EQ(y, (std::vector<float>{0, -1, -1}));
+}
+
+TEST(OnnxModel, TakesTheValuesThatDecideAShape) {
+  const std::string file = model(input("x", kFloat, {4}) + input("shape", kInt64, {2}) +
+                                 node("Reshape", {"x", "shape"}, {"y"}) + output("y"));
+  const std::vector<std::int64_t> shape{2, 2};
+  const NamedTensor values[]{{"shape", {DType::si64, {2}, std::as_bytes(std::span(shape))}}};
+  const auto made = Model::read(std::as_bytes(std::span(file)), {.values = values});
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->inputs(), 1u);
+  EXPECT_EQ(made->output_type(0), (TensorType{DType::f32, {2, 2}}));
+}
+
+TEST(OnnxModel, NamesTheExtentThatIsOpen) {
+  const std::string file = model(open_input("x", "N") + node("Sin", {"x"}, {"y"}) + output("y"));
+  const auto made = Model::read(std::as_bytes(std::span(file)));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), Errc::shape_mismatch);
+  EXPECT_EQ(made.error().text(), "input x has an open extent on axis 0, N; name its number in OnnxOptions::extents");
+  EXPECT_EQ(Model::open("/nowhere/model.onnx").error().code(), Errc::io_error);
+}
+
+}  // namespace
+}  // namespace onnx_model_test
