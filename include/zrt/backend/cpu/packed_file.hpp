@@ -14,8 +14,6 @@
 #include <cstdint>
 #include <cstring>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::cpu {
 
 /// What a packed weight is made of. Equal keys of one model name equal bytes.
@@ -63,7 +61,7 @@ class PackedFile {
   struct Head {
     std::array<char, 8> magic = kMagic;
     std::uint64_t model = 0;
-    std::uint64_t entries = 0;
+    std::uint64_t count = 0;
     std::uint64_t checksum = 0;  ///< of the entries
   };
   struct Entry {
@@ -94,21 +92,21 @@ class PackedFile {
     std::memcpy(&head, bytes.data(), sizeof head);
     if (head.magic != Head{}.magic) return fail(Errc::invalid_file, "packed weights: the file is of another layout");
     if (head.model != model) return fail(Errc::invalid_argument, "packed weights: the file is of another model");
-    if (head.entries > (bytes.size() - sizeof head) / sizeof(Entry))
-      return fail(Errc::invalid_file, "packed weights: ", head.entries, " entries in ", bytes.size(), " bytes");
-    const auto list = bytes.subspan(sizeof head, static_cast<std::size_t>(head.entries) * sizeof(Entry));
+    if (head.count > (bytes.size() - sizeof head) / sizeof(Entry))
+      return fail(Errc::invalid_file, "packed weights: ", head.count, " entries in ", bytes.size(), " bytes");
+    const auto list = bytes.subspan(sizeof head, static_cast<std::size_t>(head.count) * sizeof(Entry));
     if (checksum(list) != head.checksum)
       return fail(Errc::invalid_file, "packed weights: the list of weights is damaged");
-    file.entries_ = list;
+    file.list_ = list;
     return file;
   }
 
   /// The packed bytes of a weight, `bytes` of them, or null: where the file has none, or damaged ones. Reads them once.
   [[nodiscard]] const std::byte* find(const PackedKey& key, std::uint64_t bytes) const noexcept {
     const Span<const std::byte> all = mapping_.span();
-    for (std::size_t at = 0; at < entries_.size(); at += sizeof(Entry)) {
+    for (std::size_t at = 0; at < list_.size(); at += sizeof(Entry)) {
       Entry entry;
-      std::memcpy(&entry, entries_.data() + at, sizeof entry);
+      std::memcpy(&entry, list_.data() + at, sizeof entry);
       if (!(entry.key == key) || entry.bytes != bytes) continue;
       if (entry.offset % 64 != 0 || entry.offset > all.size() || bytes > all.size() - entry.offset) return nullptr;
       const auto found = all.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(bytes));
@@ -126,18 +124,17 @@ class PackedFile {
                                           const Allocator& allocator) noexcept {
     FileReplacement file(allocator);
     if (auto r = file.open(path); !r) return r;
-    Vector<Entry> entries(allocator);
+    Vector<Entry> listed(allocator);
     std::uint64_t end = align_up(sizeof(Head) + weights.size() * sizeof(Entry), 64);
     for (const auto& w : weights) {
       const Entry entry{w.key, end, w.bytes, checksum({w.data, static_cast<std::size_t>(w.bytes)})};
-      if (auto r = entries.push_back(entry); !r) return r;
+      if (auto r = listed.push_back(entry); !r) return r;
       end = align_up(end + w.bytes, 64);
     }
-    const Span<const std::byte> list(reinterpret_cast<const std::byte*>(entries.data()),
-                                     entries.size() * sizeof(Entry));
+    const Span<const std::byte> list(reinterpret_cast<const std::byte*>(listed.data()), listed.size() * sizeof(Entry));
     Head head;
     head.model = model;
-    head.entries = entries.size();
+    head.count = listed.size();
     head.checksum = checksum(list);
     std::uint64_t at = 0;
     const auto put = [&](Span<const std::byte> bytes, std::uint64_t place) -> Result<void> {
@@ -150,15 +147,13 @@ class PackedFile {
     if (auto r = put(list, sizeof head); !r) return r;
     std::size_t i = 0;
     for (const auto& w : weights)
-      if (auto r = put({w.data, static_cast<std::size_t>(w.bytes)}, entries[i++].offset); !r) return r;
+      if (auto r = put({w.data, static_cast<std::size_t>(w.bytes)}, listed[i++].offset); !r) return r;
     return file.commit();
   }
 
  private:
   FileMapping mapping_;
-  Span<const std::byte> entries_{};
+  Span<const std::byte> list_{};
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu
-
-ZRT_LOAD_TIME_END
