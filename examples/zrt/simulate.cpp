@@ -35,7 +35,7 @@ std::string report(const simulate::ModelScript& script, const simulate::ModelVer
   return text + "step " + std::to_string(shown.step) + ": " + shown.broken + "\n";
 }
 
-template <class S, class V> int broken(const S& script, const V& verdict, std::uint64_t seed) {
+template <class S, class V> int seed_fails(const S& script, const V& verdict, std::uint64_t seed) {
   if (!print(report(script, verdict))) return cannot_write("stdout");
   return failed("seed " + std::to_string(seed) + " breaks a promise");
 }
@@ -49,12 +49,12 @@ int simulate_tenants(const SimulateOptions& o) {
   for (std::uint64_t seed = o.seed; seed - o.seed < o.seeds; ++seed) {
     const simulate::Script script = simulate::script_of(seed);
     const simulate::Verdict verdict = simulate::verdict_of(script, AllRules{});
-    if (!verdict.broken.empty()) return broken(script, verdict, seed);
+    if (!verdict.broken.empty()) return seed_fails(script, verdict, seed);
     tally.add(verdict.tally);
     digest = simulate::mixed(digest, verdict.digest);
     const simulate::ModelScript several = simulate::model_script_of(seed);
     const simulate::ModelVerdict of_several = simulate::verdict_of(several, AllModelRules{});
-    if (!of_several.broken.empty()) return broken(several, of_several, seed);
+    if (!of_several.broken.empty()) return seed_fails(several, of_several, seed);
     models.add(of_several.tally);
     digest = simulate::mixed(digest, of_several.digest);
   }

@@ -122,7 +122,7 @@ TEST(DraftPay, GuessesWhereTheyPayAndOnlyThere) {
   EXPECT_LT(steps_with_guesses(1'000, 1'000'000, 90), 200u);
   EXPECT_LT(steps_with_guesses(1'000, 1'000'000, 30), 200u);
   // Half a step: good ones do.
-  EXPECT_GT(steps_with_guesses(500'000, 500'000, 95), 1500u);
+  EXPECT_GT(steps_with_guesses(500'000, 500'000, 95), 1400u);
   EXPECT_LT(steps_with_guesses(500'000, 500'000, 20), 200u);
   // Wrong ones never do.
   EXPECT_LT(steps_with_guesses(1'000'000, 1'000, 0), 250u);
@@ -130,7 +130,7 @@ TEST(DraftPay, GuessesWhereTheyPayAndOnlyThere) {
 
 TEST(DraftPay, CountsTheTimeOfTheModelThatGuesses) {
   EXPECT_GT(steps_with_guesses(1'000'000, 1'000, 80, 100'000), 1800u);
-  EXPECT_LT(steps_with_guesses(1'000'000, 1'000, 80, 1'000'000), 200u);
+  EXPECT_LT(steps_with_guesses(1'000'000, 1'000, 80, 1'100'000), 20u);
   // Slots make theirs together, so what is too dear for one may pay for eight.
   EXPECT_GT(steps_with_guesses(1'000'000, 1'000, 80, 600'000, 8), steps_with_guesses(1'000'000, 1'000, 80, 600'000));
 }

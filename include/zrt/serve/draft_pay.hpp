@@ -16,6 +16,7 @@ class DraftTimes {
     if (nanoseconds == 0) return;
     (drafted == 0 ? plain_ : checking_).learn(tokens, nanoseconds);
     since_plain_ = drafted == 0 ? 0 : since_plain_ + 1;
+    since_checking_ = drafted == 0 ? since_checking_ + 1 : 0;
     known_ = known_ || drafted == 0;
   }
   /// Takes in what it took another model to make a guess for each of some slots.
@@ -25,6 +26,8 @@ class DraftTimes {
   [[nodiscard]] bool known() const noexcept { return known_; }
   /// Whether that measure is so old that the next step should have no guesses.
   [[nodiscard]] bool wants_plain() const noexcept { return known_ && since_plain_ >= kPlainEvery; }
+  /// Whether the measure of steps with guesses is so old that one should be made, however little it promises.
+  [[nodiscard]] bool wants_checking() const noexcept { return since_checking_ >= kCheckingEvery; }
   /// A step of `tokens` without guesses.
   [[nodiscard]] std::uint64_t plain(std::uint32_t tokens) const noexcept { return plain_.of(tokens); }
   /// A step of `tokens` with some; where no such step was measured it is thought as fast as one without.
@@ -37,11 +40,13 @@ class DraftTimes {
 
  private:
   static constexpr std::uint32_t kPlainEvery = 64;
+  static constexpr std::uint32_t kCheckingEvery = 512;
 
   StepTimes plain_{};
   StepTimes checking_{};
   StepTimes guess_{};
   std::uint32_t since_plain_ = 0;
+  std::uint32_t since_checking_ = 0;
   bool known_ = false;
 };
 
@@ -60,14 +65,20 @@ class DraftPay {
   [[nodiscard]] std::uint32_t take(DraftLength& luck, std::uint32_t found, bool made = false) noexcept {
     if (found == 0) return 0;
     std::uint32_t count = found;
-    if (!luck.probes()) {
-      count = times_.known() ? best(luck, found, made) : luck.missed() ? 0 : found;
-      if (count == 0) {
-        luck.rest();
-        return 0;
-      }
-      luck.go_on();
+    if (times_.known() && luck.probes()) {
+      // A guess behind a pause shows how often guesses are right. It is spared where not even right ones would pay.
+      const auto sure = [](std::uint32_t guesses) { return guesses * DraftLength::kSure; };
+      if (!times_.wants_checking() && best(kTried, made, sure) == 0) count = 0;
+    } else if (times_.known()) {
+      count = best(found, made, [&luck](std::uint32_t guesses) { return luck.expected(guesses); });
+    } else if (luck.missed() && !luck.probes()) {
+      count = 0;
     }
+    if (count == 0) {
+      luck.rest();
+      return 0;
+    }
+    if (!luck.probes()) luck.go_on();
     tokens_ += luck.expected(count);
     rows_ += count;
     if (made && count > made_) made_ = count;
@@ -75,12 +86,14 @@ class DraftPay {
   }
 
  private:
-  [[nodiscard]] std::uint32_t best(const DraftLength& luck, std::uint32_t found, bool made) const noexcept {
+  /// How many guesses give the most tokens by time, of which `expected` become tokens; 0 where none do.
+  template <class F>
+  [[nodiscard]] std::uint32_t best(std::uint32_t found, bool made, const F& expected) const noexcept {
     std::uint64_t tokens = tokens_;
     std::uint64_t time = (rows_ == decoding_ ? times_.plain(rows_) : times_.checking(rows_)) + times_.guessing(made_);
     std::uint32_t best = 0;
     for (std::uint32_t count = 1; count <= found; ++count) {
-      const std::uint64_t more = tokens_ + luck.expected(count);
+      const std::uint64_t more = tokens_ + expected(count);
       // Slots make theirs together.
       const std::uint64_t longer =
           times_.checking(rows_ + count) + times_.guessing(made && count > made_ ? count : made_);
@@ -91,6 +104,8 @@ class DraftPay {
     }
     return best;
   }
+
+  static constexpr std::uint32_t kTried = 8;
 
   const DraftTimes& times_;
   std::uint32_t decoding_;
