@@ -173,11 +173,17 @@ void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
       ->check(CLI::Range(1u, kMostContext));
 }
 
-void add_draft(CLI::App& app, std::uint32_t& draft) {
+CLI::Option* add_draft(CLI::App& app, std::uint32_t& draft, ModelOptions& model) {
   app.add_option("--draft", draft, "Tokens that a step may guess from the text so far; answers stay the same")
       ->check(kDecimal)
       ->check(CLI::Range(0u, zrt::EngineOptions{}.chunk))
       ->capture_default_str();
+  return app
+      .add_option(
+          "--draft-model", model.draft_model,
+          "GGUF file of a smaller model with the same vocabulary that guesses too, 8 tokens a step where --draft "
+          "says nothing")
+      ->type_name(kFile);
 }
 
 constexpr const char* kOwnContext = "default: the model's own, at most 4096";
@@ -258,7 +264,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
       ->type_name(kFile);
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  add_draft(app, o.draft);
+  add_draft(app, o.draft, o.model);
   app.add_flag("--json", o.json, "Print a line of JSON for each token, and one about the whole run at the end");
   add_sampling(app, o.sampling);
 }
@@ -279,7 +285,7 @@ void add_chat(CLI::App& app, ChatOptions& o) {
   app.add_flag("--hide-reasoning", o.hide_reasoning, "Do not print what the model thinks before it answers");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  add_draft(app, o.draft);
+  add_draft(app, o.draft, o.model);
   add_sampling(app, o.sampling);
 }
 
@@ -307,7 +313,8 @@ void add_serve(CLI::App& app, ServeOptions& o) {
                      "MODEL:NAME=FILE; may be given several times")
           ->type_name("NAME=FILE")
           ->take_all();
-  app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text")->excludes(adapters);
+  const auto embeddings = app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text");
+  embeddings->excludes(adapters);
   count("--slots", o.slots, 1, 4096, "Answers that are written at the same time");
   count("--queue", o.queue, 0, 65536, "Answers that wait for a slot; more are refused");
   count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take after SIGTERM");
@@ -322,7 +329,7 @@ void add_serve(CLI::App& app, ServeOptions& o) {
   app.add_flag("--metrics-open", o.metrics_open, "Show figures without names of tenants to clients without a key");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  add_draft(app, o.draft);
+  add_draft(app, o.draft, o.model)->excludes(embeddings);
 }
 
 void add_logits(CLI::App& app, LogitsOptions& o) {

@@ -66,10 +66,31 @@ bool has_tiers(std::string_view name) {
   return false;
 }
 
+namespace {
+
+std::string packed_file(const ModelOptions& model, const std::string& path) {
+  return model.cache ? path + ".packed" : std::string();
+}
+
+/// Of an engine that guesses for another of `context` positions a slot.
+zrt::EngineOptions draft_options(const zrt::EngineOptions& main, std::uint32_t context, std::string_view packed) {
+  zrt::EngineOptions options = main;
+  options.context = context;
+  options.packed_file = packed;
+  options.draft_tokens = options.pages = options.kept_states = options.adapters = options.logit_rows = 0;
+  options.prefix_cache = options.given_embeddings = options.embeddings = options.keep_values = false;
+  return options;
+}
+
+}  // namespace
+
 Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers) {
   options.threads = model.threads;
-  const std::string packed = model.cache ? model.path + ".packed" : std::string();
+  const std::string packed = packed_file(model, model.path), draft_packed = packed_file(model, model.draft_model);
   options.packed_file = packed;
+  // What a user who names a model wants, where no number says otherwise.
+  constexpr std::uint32_t kDrafts = 8;
+  if (!model.draft_model.empty() && options.draft_tokens == 0) options.draft_tokens = kDrafts;
   options.log = {nullptr, [](void*, zrt::LogLevel level, std::string_view text) noexcept {
                    if (level == zrt::LogLevel::warn) warn(text);
                  }};
@@ -77,6 +98,12 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
     if (backend.name != model.backend) continue;
     auto opened = backend.open(model.path, options, model.card, watchers);
     if (!opened) return std::unexpected(of_file(opened.error(), model.path));
+    if (model.draft_model.empty()) return opened;
+    auto drafter = backend.open(model.draft_model, draft_options(options, (*opened)->context(), draft_packed),
+                                model.card, watchers);
+    if (!drafter) return std::unexpected(of_file(drafter.error(), model.draft_model));
+    if (auto r = (*opened)->draft_with(std::move(*drafter)); !r)
+      return std::unexpected(of_file(r.error(), model.draft_model));
     return opened;
   }
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));

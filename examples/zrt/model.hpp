@@ -38,7 +38,8 @@ struct ModelOptions {
   std::string backend = "cpu";
   CardChoice card{};
   std::uint32_t threads = 1;
-  bool cache = false;  ///< packed weights are kept beside the file
+  std::string draft_model{};  ///< a file of a smaller model that guesses tokens; empty: none
+  bool cache = false;         ///< packed weights are kept beside the file
 };
 
 /// What the commands that sample text have in common.
@@ -101,11 +102,14 @@ class Model {
   [[nodiscard]] virtual zrt::Result<void> hold(bool on) = 0;
   [[nodiscard]] virtual std::size_t running() = 0;
   [[nodiscard]] virtual zrt::TenantUse use(zrt::TenantId tenant) = 0;
+  [[nodiscard]] virtual std::uint64_t rate_wait_ns() = 0;
   virtual void charge(zrt::TenantId tenant, const zrt::TenantUse& elsewhere) = 0;
 
   [[nodiscard]] virtual zrt::Result<zrt::RequestId> submit(const zrt::Request& request) = 0;
   virtual void cancel(zrt::RequestId id) = 0;
   [[nodiscard]] virtual zrt::Result<zrt::AdapterId> load_adapter(const std::string& path, float scale) = 0;
+  /// Takes a model of the same backend that guesses for this one; see Engine::draft_with.
+  [[nodiscard]] virtual zrt::Result<void> draft_with(std::unique_ptr<Model> drafter) = 0;
   [[nodiscard]] virtual std::uint32_t processed(zrt::RequestId id) = 0;
   /// See Engine::idle_ns.
   [[nodiscard]] virtual std::uint64_t idle_ns() = 0;

@@ -66,12 +66,18 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   zrt::Result<void> hold(bool on) override { return engine_.hold(on); }
   std::size_t running() override { return engine_.running(); }
   zrt::TenantUse use(zrt::TenantId tenant) override { return engine_.use(tenant); }
+  std::uint64_t rate_wait_ns() override { return engine_.rate_wait_ns(); }
   void charge(zrt::TenantId tenant, const zrt::TenantUse& elsewhere) override { engine_.charge(tenant, elsewhere); }
 
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }
   zrt::Result<zrt::AdapterId> load_adapter(const std::string& path, float scale) override {
     return engine_.load_adapter(path, scale);
+  }
+  zrt::Result<void> draft_with(std::unique_ptr<Model> drafter) override {
+    if (auto r = engine_.draft_with(std::move(static_cast<ModelOf&>(*drafter).engine_)); !r) return r;
+    drafter_ = std::move(drafter);
+    return {};
   }
   std::uint32_t processed(zrt::RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }
@@ -137,6 +143,7 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
 
   std::unique_ptr<CountingAllocator> counter_;  // outlives the engine, as does the machine
   std::shared_ptr<void> machine_;
+  std::unique_ptr<Model> drafter_;  // whose allocator the engine uses
   Engine engine_;
 };
 

@@ -36,11 +36,15 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   Result<void> hold(bool on) override { return engine_.hold(on); }
   std::size_t running() override { return engine_.running(); }
   TenantUse use(TenantId tenant) override { return engine_.use(tenant); }
+  std::uint64_t rate_wait_ns() override { return engine_.rate_wait_ns(); }
   void charge(TenantId tenant, const TenantUse& elsewhere) override { engine_.charge(tenant, elsewhere); }
   Result<AdapterId> load_adapter(std::span<const std::byte> file, float scale) override {
     return engine_.load_adapter(file, scale);
   }
   Result<void> unload_adapter(AdapterId adapter) override { return engine_.unload_adapter(adapter); }
+  Result<void> draft_with(HostEngine& drafter) override {
+    return engine_.draft_with(std::move(static_cast<EngineOf&>(drafter).engine_));
+  }
   Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
                         const OnLogits& on_logits, AdapterId adapter) override {
     return engine_.evaluate(tokens, decode, on_logits, adapter);

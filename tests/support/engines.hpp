@@ -71,9 +71,12 @@ class HostEngine {
   virtual Result<void> hold(bool on) = 0;
   virtual std::size_t running() = 0;
   virtual TenantUse use(TenantId tenant) = 0;
+  virtual std::uint64_t rate_wait_ns() = 0;
   virtual void charge(TenantId tenant, const TenantUse& elsewhere) = 0;
   virtual Result<AdapterId> load_adapter(std::span<const std::byte> file, float scale = 1.0f) = 0;
   virtual Result<void> unload_adapter(AdapterId adapter) = 0;
+  /// `drafter` is an engine of the same backend; it is spent where it is taken.
+  virtual Result<void> draft_with(HostEngine& drafter) = 0;
   virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
                                 const OnLogits& on_logits, AdapterId adapter = {}) = 0;
   virtual Result<double> perplexity(std::string_view text) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/draft_tokens.cpp: guessed tokens give the same answers in fewer steps.
-#include <zrt/serve/draft_length.hpp>
+#include <zrt/serve/draft_pay.hpp>
 #include <zrt/serve/ngram_draft.hpp>
 
 #include <gtest/gtest.h>
@@ -34,24 +34,129 @@ TEST(NgramDraft, IsWhatFollowedTheLastTokensBefore) {
   for (const Tokens& none : {Tokens{}, Tokens{1}, Tokens{1, 1}, Tokens{1, 2, 3}}) EXPECT_EQ(drafted(none, 4), Tokens{});
 }
 
-TEST(DraftLength, GrowsWithLuckAndRestsWithoutIt) {
+TEST(DraftLength, FollowsLuckAndRests) {
   serve::DraftLength length;
   EXPECT_EQ(length.next(), 2u);
   length.learn(2, 2);
   EXPECT_EQ(length.next(), 4u);
   length.learn(4, 3);
-  EXPECT_EQ(length.next(), 3u);
+  EXPECT_EQ(length.next(), 4u) << "one more than were right";
   std::vector<std::uint32_t> pauses;
-  for (int wrong = 0; wrong < 8; ++wrong) {
-    length.learn(1, 0);
+  for (int rest = 0; rest < 8; ++rest) {
+    length.rest();
     pauses.push_back(0);
     while (length.next() == 0) ++pauses.back();
+    EXPECT_TRUE(length.probes());
+    EXPECT_EQ(length.next(), 1u) << "one guess behind a pause";
   }
   EXPECT_EQ(pauses, (std::vector<std::uint32_t>{1, 2, 4, 8, 16, 32, 64, 64}));
   length.learn(1, 1);
-  length.learn(2, 0);
+  EXPECT_FALSE(length.probes());
+  length.go_on();
+  length.rest();
   EXPECT_EQ(length.next(), 0u);
-  EXPECT_EQ(length.next(), 1u) << "one right guess makes the next pause short again";
+  EXPECT_EQ(length.next(), 1u) << "the next pause is short again";
+}
+
+TEST(DraftLength, ExpectsWhatItHasSeen) {
+  serve::DraftLength sure, wrong;
+  for (int i = 0; i < 100; ++i) sure.learn(4, 4), wrong.learn(1, 0);
+  EXPECT_GT(sure.expected(4), 3u * serve::DraftLength::kSure);
+  EXPECT_LT(wrong.expected(4), serve::DraftLength::kSure / 16);
+  EXPECT_EQ(sure.expected(0), 0u);
+  for (std::uint32_t n = 1; n < 64; ++n) EXPECT_LE(sure.expected(n), n * serve::DraftLength::kSure);
+}
+
+TEST(StepTimes, AreOnALineBetweenSizesThatAreKnown) {
+  serve::StepTimes times;
+  EXPECT_EQ(times.of(1), 0u) << "nothing is known";
+  times.learn(2, 100);
+  EXPECT_EQ(times.of(1), 100u);
+  EXPECT_EQ(times.of(50'000), 100u) << "a larger step is not thought slow before it was tried";
+  times.learn(10, 900);
+  EXPECT_EQ(times.of(6), 500u);
+  EXPECT_EQ(times.of(11), 900u);
+  times.learn(2, 1'000'000);
+  EXPECT_EQ(times.of(2), 125u) << "one slow step counts as twice as long";
+  for (int i = 0; i < 80; ++i) times.learn(2, 1'000'000);
+  EXPECT_GT(times.of(2), 900'000u) << "slow steps are believed in the end";
+  times.learn(3, 0);
+  times.learn(0, 3);
+  times.learn(~0u, ~std::uint64_t{0});
+  EXPECT_LT(times.of(~0u), std::uint64_t{1} << 40);
+}
+
+/// A slot on a machine whose steps take `fixed` and `row` for each token, with guesses that are right `right` times in a
+/// hundred. Says how many of 2000 steps had guesses.
+std::uint32_t steps_with_guesses(std::uint64_t fixed, std::uint64_t row, std::uint32_t right, std::uint64_t guess = 0,
+                                 std::uint32_t slots = 1) {
+  serve::DraftTimes times;
+  std::vector<serve::DraftLength> luck(slots);
+  test::TinyRandom random(1);
+  std::uint32_t with = 0;
+  for (int step = 0; step < 2000; ++step) {
+    serve::DraftPay pay(times, slots);
+    std::uint32_t rows = slots, most = 0, drafted = 0;
+    for (serve::DraftLength& l : luck) {
+      const std::uint32_t length = l.next();
+      const std::uint32_t count = times.wants_plain() ? 0 : pay.take(l, length < 8 ? length : 8, guess != 0);
+      std::uint32_t accepted = 0;
+      while (accepted < count && random.below(100) < right) ++accepted;
+      if (count != 0) l.learn(count, accepted);
+      most = count > most ? count : most;
+      rows += count;
+      drafted += count;
+    }
+    for (std::uint32_t i = 0; i < most && guess != 0; ++i) times.learn_guess(guess);
+    times.learn(rows, drafted, fixed + row * rows);
+    with += drafted != 0 ? 1u : 0u;
+  }
+  return with;
+}
+
+TEST(DraftPay, GuessesWhereTheyPayAndOnlyThere) {
+  // Rows are free: nearly any guess pays.
+  EXPECT_GT(steps_with_guesses(1'000'000, 1'000, 90), 1800u);
+  EXPECT_GT(steps_with_guesses(1'000'000, 1'000, 30), 1800u);
+  // A row costs a step of its own: none does.
+  EXPECT_LT(steps_with_guesses(1'000, 1'000'000, 90), 200u);
+  EXPECT_LT(steps_with_guesses(1'000, 1'000'000, 30), 200u);
+  // Half a step: good ones do.
+  EXPECT_GT(steps_with_guesses(500'000, 500'000, 95), 1400u);
+  EXPECT_LT(steps_with_guesses(500'000, 500'000, 20), 200u);
+  // Wrong ones never do.
+  EXPECT_LT(steps_with_guesses(1'000'000, 1'000, 0), 250u);
+}
+
+TEST(DraftPay, CountsTheTimeOfTheModelThatGuesses) {
+  EXPECT_GT(steps_with_guesses(1'000'000, 1'000, 80, 100'000), 1800u);
+  EXPECT_LT(steps_with_guesses(1'000'000, 1'000, 80, 1'100'000), 20u);
+  // Slots make theirs together, so what is too dear for one may pay for eight.
+  EXPECT_GT(steps_with_guesses(1'000'000, 1'000, 80, 600'000, 8), steps_with_guesses(1'000'000, 1'000, 80, 600'000));
+}
+
+TEST(DraftPay, GoesByLuckAloneWithoutAClock) {
+  const serve::DraftTimes times;
+  serve::DraftLength luck;
+  EXPECT_EQ(serve::DraftPay(times, 1).take(luck, 2), 2u);
+  luck.learn(2, 0);
+  EXPECT_EQ(serve::DraftPay(times, 1).take(luck, 1), 0u) << "the last was wrong at once";
+  EXPECT_EQ(luck.next(), 0u);
+  EXPECT_EQ(serve::DraftPay(times, 1).take(luck, luck.next()), 1u) << "a guess behind the pause";
+}
+
+TEST(DraftTimes, MeasureSingleStepsNowAndThen) {
+  serve::DraftTimes times;
+  EXPECT_FALSE(times.known());
+  times.learn(2, 1, 10);
+  EXPECT_FALSE(times.known()) << "no single step was measured";
+  times.learn(1, 0, 10);
+  EXPECT_TRUE(times.known());
+  std::uint32_t guessed = 0;
+  while (!times.wants_plain()) times.learn(2, 1, 10), ++guessed;
+  EXPECT_EQ(guessed, 64u);
+  times.learn(1, 0, 10);
+  EXPECT_FALSE(times.wants_plain());
 }
 
 /// What a callable saw of a request.
@@ -159,6 +264,169 @@ INSTANTIATE_TEST_SUITE_P(Unit, DraftTokens, testing::ValuesIn(test::kTinyFamilie
     if (c == '-') c = '_';
   return name;
 });
+
+/// A llama of a vocabulary of 64, whose weights the seed gives.
+test::TinySpec llama(std::uint64_t seed, DType weights = DType::f32) {
+  test::TinySpec spec;
+  spec.seed = seed;
+  spec.weights = weights;
+  return spec;
+}
+
+class DraftModel : public testing::Test {
+ protected:
+  [[nodiscard]] static EngineOptions options(std::uint32_t slots, std::uint32_t drafts) {
+    EngineOptions o;
+    o.slots = slots;
+    o.context = 96;
+    o.chunk = 16;
+    o.draft_tokens = drafts;
+    o.clock = {};
+    return o;
+  }
+  [[nodiscard]] static std::unique_ptr<HostEngine> open(const test::TinySpec& spec, const EngineOptions& options,
+                                                        On on = On::cpu) {
+    // Engines read weights where they lie.
+    static std::vector<test::ModelFile> files;
+    files.reserve(64);
+    files.push_back(test::tiny_model(spec));
+    auto engine = test::open_engine(on, files.back().bytes(), options);
+    EXPECT_TRUE(engine) << engine.error().text();
+    return engine ? std::move(*engine) : nullptr;
+  }
+  /// What requests get that come one after the other, some of which are cancelled; seven in all.
+  [[nodiscard]] static std::vector<std::vector<std::int32_t>> answers(HostEngine& engine) {
+    std::vector<std::vector<std::int32_t>> prompts(7), all(7);
+    std::map<RequestId, std::size_t> index;
+    std::size_t next = 0;
+    for (std::size_t step = 0; next < prompts.size() || engine.idle_ns() != kUntilSubmit; ++step) {
+      if (next < prompts.size() && step % 5 == 0) {
+        const auto i = static_cast<std::uint32_t>(next);
+        prompts[next] = test::tiny_prompt(64, 3 + 11 * (next % 4), 40 + next);
+        Request r;
+        r.tokens = prompts[next];
+        r.max_tokens = 12 + 4 * i;
+        r.ignore_eos = true;
+        r.sampling.temperature = 0.4f * static_cast<float>(i % 4);
+        r.sampling.seed = i;
+        if (i == 2) r.sampling.repetition_penalty = 1.2f;
+        if (i == 5) r.log_probabilities = 2;
+        const auto id = engine.submit(r);
+        EXPECT_TRUE(id) << id.error().text();
+        index[*id] = next++;
+      }
+      const auto left = engine.step([&](RequestId id, const Token& token) {
+        auto& a = all[index[id]];
+        if (token.id != kNoToken) a.push_back(token.id);
+        return index[id] != 3 || a.size() < 9;  // one says no
+      });
+      EXPECT_TRUE(left) << left.error().text();
+      if (!left) break;
+    }
+    return all;
+  }
+};
+
+TEST_F(DraftModel, ChangesNoAnswerHoweverWellItGuesses) {
+  const auto plain = open(llama(1), options(3, 0));
+  const auto expected = answers(*plain);
+  // The same model, and two that know nothing of it.
+  for (const test::TinySpec& spec : {llama(1), llama(1, DType::q8_0), llama(99)})
+    for (const On on : {On::cpu, On::reference}) {
+      const auto engine = open(llama(1), options(3, 9), on);
+      const auto drafter = open(spec, options(4, 0), on);
+      const std::uint64_t alone = engine->memory().caches;
+      const std::uint64_t theirs = drafter->memory().caches;
+      ASSERT_GT(theirs, 0u);
+      const auto taken = engine->draft_with(*drafter);
+      ASSERT_TRUE(taken) << taken.error().text();
+      EXPECT_EQ(engine->memory().caches, alone + theirs);
+      EXPECT_EQ(answers(*engine), expected);
+      const auto used = engine->usage({});
+      ASSERT_TRUE(used);
+      EXPECT_GT(used->drafted_tokens, 20u);
+      if (spec.seed == 1 && spec.weights == DType::f32) EXPECT_GT(used->accepted_drafts, used->drafted_tokens / 2);
+      EXPECT_EQ(answers(*engine), expected) << "slots that were used before";
+    }
+}
+
+TEST_F(DraftModel, LeavesAndComesBackWithItsEngine) {
+  const auto engine = open(llama(1), options(3, 9));
+  const auto plain = open(llama(1), options(3, 0));
+  const auto expected = answers(*plain);
+  const auto drafter = open(llama(1), options(3, 0));
+  ASSERT_TRUE(engine->draft_with(*drafter));
+  const std::uint64_t whole = engine->memory().total();
+  EXPECT_EQ(answers(*engine), expected);
+  const auto before = engine->usage({});
+  ASSERT_TRUE(engine->evict());
+  EXPECT_EQ(engine->memory().caches, 0u);
+  ASSERT_TRUE(engine->reopen());
+  EXPECT_EQ(engine->memory().total(), whole);
+  EXPECT_EQ(answers(*engine), expected);
+  EXPECT_GT(engine->usage({})->accepted_drafts, before->accepted_drafts + 20);
+}
+
+TEST_F(DraftModel, IsRefusedWhereItsGuessesCannotServe) {
+  const auto refused = [](HostEngine& engine, HostEngine& drafter, Errc code, std::string_view word) {
+    const auto taken = engine.draft_with(drafter);
+    ASSERT_FALSE(taken) << word;
+    EXPECT_EQ(taken.error().code(), code) << taken.error().text();
+    EXPECT_NE(taken.error().text().find(word), std::string_view::npos) << taken.error().text();
+    EXPECT_TRUE(drafter.is_resident()) << "a refused engine stays as it was";
+  };
+  const auto engine = open(llama(1), options(2, 4));
+  const auto good = open(llama(2), options(2, 0));
+  refused(*open(llama(1), options(2, 0)), *good, Errc::invalid_argument, "draft_tokens is 0");
+  refused(*engine, *open(llama(2), options(1, 0)), Errc::invalid_argument, "has 1 slots, expected 2");
+  EngineOptions shorter = options(2, 0);
+  shorter.context = 64;
+  refused(*engine, *open(llama(2), shorter), Errc::invalid_argument, "context is 64, expected 96");
+  test::TinySpec other = llama(2);
+  other.vocabulary = 65;
+  refused(*engine, *open(other, options(2, 0)), Errc::invalid_argument, "vocabulary has 65 tokens, expected 64");
+  for (const test::TinySpec& spec : test::kTinyFamilies)
+    if (spec.name == "mamba" || spec.name == "gemma3") {
+      EngineOptions o = options(2, 0);
+      refused(*engine, *open(spec, o), Errc::unimplemented, "cannot go back");
+    }
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 4, 1);
+  Request r;
+  r.tokens = prompt;
+  r.max_tokens = 3;
+  ASSERT_TRUE(good->submit(r));
+  refused(*engine, *good, Errc::invalid_state, "has requests");
+  while (good->idle_ns() != kUntilSubmit) ASSERT_TRUE(good->step([](RequestId, const Token&) { return true; }));
+  ASSERT_TRUE(engine->draft_with(*good));
+  refused(*engine, *open(llama(2), options(2, 0)), Errc::invalid_state, "a draft model already");
+}
+
+TEST_F(DraftModel, HasTheSameWordsForItsTokens) {
+  test::TinySpec text = llama(1);
+  text.text = true;
+  const test::ModelFile file = test::tiny_model(text);
+  EngineOptions o = options(1, 4);
+  auto engine = test::open_engine(On::cpu, file.bytes(), o);
+  ASSERT_TRUE(engine) << engine.error().text();
+  o.draft_tokens = 0;
+  std::vector<std::uint64_t> aligned((file.bytes().size() + 7) / 8);
+  const auto changed = std::as_writable_bytes(std::span(aligned)).first(file.bytes().size());
+  std::copy(file.bytes().begin(), file.bytes().end(), changed.begin());
+  constexpr std::string_view kWord = "king";
+  const auto at = std::search(changed.begin(), changed.end(), kWord.begin(), kWord.end(),
+                              [](std::byte a, char b) { return a == static_cast<std::byte>(b); });
+  ASSERT_NE(at, changed.end());
+  *at = static_cast<std::byte>('r');
+  auto other = test::open_engine(On::cpu, changed, o);
+  ASSERT_TRUE(other) << other.error().text();
+  const auto taken = (*engine)->draft_with(**other);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code(), Errc::invalid_argument);
+  EXPECT_NE(taken.error().text().find("ring', expected"), std::string_view::npos) << taken.error().text();
+  auto same = test::open_engine(On::cpu, file.bytes(), o);
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_TRUE((*engine)->draft_with(**same));
+}
 
 TEST(DraftTokensOption, IsAtMostAChunk) {
   EngineOptions options;

@@ -355,6 +355,53 @@ TEST_F(ModelSets, ATenantsServiceCountsOverAllModels) {
   EXPECT_GE(among_first, 5) << "alone on B they would take turns";
 }
 
+TEST_F(ModelSets, RequestsThatWaitForTheirRatesAskForNoMemory) {
+  std::uint64_t time = 1;
+  const ClockHook clock{&time, [](void* context) noexcept { return *static_cast<std::uint64_t*>(context); }};
+  make(2, 1, {.clock = clock});
+  const auto slow = set_->create_tenant({.prefill_tokens_per_s = 8, .service = ServiceClass::standard});
+  ASSERT_TRUE(slow) << slow.error().text();
+  submit(kA, 1, 4, *slow);  // forty tokens, which is all of five seconds
+  finish();
+  ASSERT_TRUE(report(kA).resident);
+  const RequestId waits = submit(kB, 2, 4, *slow);
+  for (int i = 0; i < 300; ++i) step();
+  EXPECT_TRUE(report(kA).resident);
+  EXPECT_EQ(report(kB).reopenings, 0u) << "there is nothing that it could do in memory";
+  EXPECT_GT(set_->idle_ns(), 1'000'000'000u);
+  EXPECT_LE(set_->idle_ns(), 5'100'000'000u);
+  // Another tenant's request brings it, and both models go on in turn.
+  submit(kB, 3, 4);
+  for (int i = 0; i < 300; ++i) step();
+  EXPECT_EQ(report(kB).reopenings, 1u);
+  EXPECT_TRUE((heard_[{kB, waits}].tokens.empty()));
+  time += 6'000'000'000;
+  EXPECT_EQ(set_->idle_ns(), 0u);
+  finish();
+  EXPECT_EQ((heard_[{kB, waits}].tokens), alone(2, 4));
+}
+
+TEST_F(ModelSets, WhatATenantHasBesideStepsCountsInAllModels) {
+  std::uint64_t time = 1;
+  const ClockHook clock{&time, [](void* context) noexcept { return *static_cast<std::uint64_t*>(context); }};
+  make(2, 0, {.slots = 1, .clock = clock});
+  const auto tenant = set_->create_tenant({.prefill_tokens_per_s = 100, .service = ServiceClass::standard});
+  const auto other = set_->create_tenant({.service = ServiceClass::standard});
+  ASSERT_TRUE(tenant && other);
+  ASSERT_TRUE(set_->charge(*tenant, 500));
+  for (const ModelId model : {kA, kB}) {
+    submit(model, 1, 4, *tenant);
+    submit(model, 1, 4, *other);
+  }
+  for (int i = 0; i < 40; ++i) step();
+  EXPECT_EQ(set_->usage(*tenant)->delivered_tokens, 0u) << "its rate is used up";
+  EXPECT_EQ(set_->usage(*other)->delivered_tokens, 8u);
+  time += 6'000'000'000;
+  finish();
+  EXPECT_EQ(set_->usage(*tenant)->delivered_tokens, 8u);
+  EXPECT_EQ(code_of(set_->charge(TenantId{77}, 1)), Errc::not_found);
+}
+
 TEST_F(ModelSets, TheCallableMaySubmitAndNothingElse) {
   make(2);
   submit(kA, 1, 2);

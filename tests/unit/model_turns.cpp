@@ -14,7 +14,7 @@ namespace {
 using namespace zrt;
 using serve::ModelAction;
 using serve::ModelState;
-using serve::ModelTurns;
+using ModelTurns = serve::ModelTurns<>;
 using serve::ServiceClass;
 using Kind = ModelAction::Kind;
 

@@ -265,6 +265,7 @@ void EngineLoop::run_embeddings() {
   const std::uint64_t first = job.done.size() == 0 ? 1 : 0;
   tenants_.charge(job.tenant, job.model,
                   {.prompt_tokens = tokens, .computed_tokens = tokens, .requests_accepted = first});
+  if (const auto tenant = tenants_.find(job.tenant)) (void)models_.charge(*tenant, tokens);
   if (!found) return end_embedding(job, &found.error());
   job.done.width = found->width;
   job.done.values.insert(job.done.values.end(), found->values.begin(), found->values.end());

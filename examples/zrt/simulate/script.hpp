@@ -73,6 +73,7 @@ struct ScriptEvent {
   std::uint32_t continues = 0;  ///< request whose tokens begin the prompt, or 0
   std::uint32_t fails_at = 0;   ///< run of the request that fails; 0: none
   std::uint64_t nanoseconds = 0;
+  std::uint32_t model = 0;  ///< of those on the machine
 };
 
 struct Script {
@@ -83,6 +84,7 @@ struct Script {
   std::uint32_t vocabulary = 64;
   std::uint32_t prompt_tokens = ~0u;
   std::uint32_t right_drafts = 0;  ///< of a hundred
+  bool weighs_drafts = false;      ///< the times of steps say how many there are
   std::vector<ScriptEvent> events{};
 };
 
@@ -132,6 +134,7 @@ class ScriptWriter {
     Draw drafts(mixed(script_.seed, 0xd4af));
     l.draft_tokens = drafts.one_of({0, 0, 3, 16});
     script_.right_drafts = drafts.one_of({0, 50, 90, 100});
+    script_.weighs_drafts = drafts.chance(0.5);
     block_ = draw_.chance(0.4) ? draw_.unit() * 0.5 : 0;
     cancel_ = draw_.chance(0.5) ? draw_.unit() * 0.4 : 0;
     fail_ = draw_.chance(0.3) ? draw_.unit() * 0.3 : 0;
@@ -270,6 +273,16 @@ class ScriptWriter {
   double load_ = 1;
 };
 
+/// Token `i` of a submission's prompt, by the forest of prefixes or its own. Two thirds of the chunks are the same in every
+/// branch, so that equal chunks follow different ones.
+[[nodiscard]] inline std::uint32_t prompt_token(const ScriptEvent& e, std::uint32_t i, std::uint32_t vocabulary) {
+  const std::uint32_t chunk = i / zrt::kPageTokens;
+  const std::uint64_t branch = mixed(e.branch, chunk) % 3 == 0 ? e.branch : 7;
+  const std::uint64_t token =
+      i < e.shared ? mixed(mixed(branch, chunk % 2), i % zrt::kPageTokens) : mixed(e.request, i);
+  return static_cast<std::uint32_t>(token % vocabulary);
+}
+
 [[nodiscard]] inline Script script_of(std::uint64_t seed) { return ScriptWriter(seed).write(); }
 
 /// A line for an event, for a report of a failure.
@@ -285,6 +298,7 @@ class ScriptWriter {
   if (e.tenant != 0) add("tenant", e.tenant);
   if (e.session != 0) add("session", e.session);
   if (e.request != 0) add("request", e.request);
+  if (e.model != 0) add("model", e.model);
   if (e.act == Action::create || e.act == Action::change) {
     text += std::string(" ") + kClasses[static_cast<int>(e.quota.service)];
     add("slots", e.quota.max_slots);

@@ -4,6 +4,7 @@
 
 #include "witness.hpp"
 #include <zrt/serve/audit.hpp>
+#include <zrt/serve/draft_pay.hpp>
 
 namespace simulate {
 
@@ -94,7 +95,10 @@ template <class Rules> class Simulation {
         verdict_.broken = witness.broken();
         return verdict_;
       }
-      now += script_.step_ns + script_.token_ns * step_tokens_ + mixed(script_.seed, step) % (script_.step_ns / 4 + 1);
+      const std::uint64_t took =
+          script_.step_ns + script_.token_ns * step_tokens_ + mixed(script_.seed, step) % (script_.step_ns / 4 + 1);
+      if (step_tokens_ != 0 && !reads_prompt_) times_.learn(step_tokens_, step_drafts_, took);
+      now += took;
       if (drains) now += 500'000'000;
     }
     verdict_.broken = "requests do not end";
@@ -146,15 +150,8 @@ template <class Rules> class Simulation {
       earlier = nullptr;
     r.tokens.assign(std::size_t{e.prompt} + e.most, 0);
     for (std::uint32_t i = 0; i < e.prompt; ++i) {
-      // Two thirds of the chunks are the same in every branch, so that equal chunks follow different ones.
-      const std::uint32_t chunk = i / zrt::kPageTokens;
-      const std::uint64_t branch = mixed(e.branch, chunk) % 3 == 0 ? e.branch : 7;
-      std::uint64_t token = mixed(mixed(branch, chunk % 2), i % zrt::kPageTokens);
-      if (i >= e.shared) token = mixed(e.request, i);
-      if (earlier != nullptr && i < earlier->prompt + earlier->delivered)
-        r.tokens[i] = earlier->tokens[i];
-      else
-        r.tokens[i] = static_cast<std::uint32_t>(token % script_.vocabulary);
+      const bool again = earlier != nullptr && i < earlier->prompt + earlier->delivered;
+      r.tokens[i] = again ? earlier->tokens[i] : prompt_token(e, i, script_.vocabulary);
     }
   }
 
@@ -248,10 +245,13 @@ template <class Rules> class Simulation {
       if (a.kind == serve::ArrivalKind::cancel && !requests_[tag_of(a.subject)].ended)
         witness.fail("a cancelled request goes on");
     witness.after(scheduler.state());
-    step_tokens_ = 0;
+    step_tokens_ = step_drafts_ = 0;
+    reads_prompt_ = false;
     for (const serve::PlannedRun& run : plan.runs) {
       digest(run);
       step_tokens_ += run.count;
+      step_drafts_ += run.drafts;
+      reads_prompt_ = reads_prompt_ || !run.decode;
       verdict_.tally.states_loaded += run.load != serve::kNone ? 1u : 0u;
     }
     verdict_.tally.floor_steps += scheduler.state().floor_slot != serve::kNone ? 1u : 0u;
@@ -270,6 +270,7 @@ template <class Rules> class Simulation {
       if (!o.failed) o = machine_.run(run, scheduler.pages(run.slot));
       verdict_.tally.drafts += run.drafts;
       verdict_.tally.accepted_drafts += o.accepted;
+      if (run.drafts != 0 && !o.failed) o.again ? r.luck.rest() : r.luck.learn(run.drafts, o.accepted);
       outcomes_.push_back(o);
       witness.outcome(r, s.requests[row].tenant, run, o);
     }
@@ -282,12 +283,22 @@ template <class Rules> class Simulation {
     if (script_.limits.draft_tokens == 0) return;
     const auto& s = scheduler.state();
     guesses_.assign(s.slots.size() * kGuesses, 0);
+    std::uint32_t decoding = 0;
+    for (const serve::SlotRow& row : s.slots) decoding += row.stage == serve::SlotStage::decode ? 1u : 0u;
+    serve::DraftPay pay(times_, decoding);
     for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
       std::uint32_t* own = &guesses_[slot * kGuesses];
-      const std::uint64_t count = mixed(script_.seed ^ slot, verdict_.tally.steps) % (kGuesses + 1);
-      drafts_.push_back({own, static_cast<std::uint32_t>(count)});
+      auto count = static_cast<std::uint32_t>(mixed(script_.seed ^ slot, verdict_.tally.steps) % (kGuesses + 1));
+      if (script_.weighs_drafts) count = s.work[slot].request == serve::kNone ? 0 : weighed(s, slot, pay);
+      drafts_.push_back({own, count});
       if (s.work[slot].request != serve::kNone) guess(s.requests[s.work[slot].request], come(s, slot), own);
     }
+  }
+  /// How many guesses pay, as an engine finds it from its own times.
+  std::uint32_t weighed(const serve::SchedulerState<Rules>& s, std::uint32_t slot, serve::DraftPay& pay) {
+    if (s.slots[slot].stage != serve::SlotStage::decode || times_.wants_plain()) return 0;
+    serve::DraftLength& luck = requests_[s.requests[s.work[slot].request].tag].luck;
+    return pay.take(luck, std::min(luck.next(), kGuesses));
   }
   void guess(const serve::RequestRow& row, std::uint32_t come, std::uint32_t* own) {
     std::uint64_t hash = 0;
@@ -390,7 +401,10 @@ template <class Rules> class Simulation {
   std::vector<serve::Outcome> outcomes_{};
   std::vector<serve::Draft> drafts_{};
   std::vector<std::uint32_t> guesses_{};  ///< [slots][kGuesses]
-  std::uint64_t step_tokens_ = 0;
+  serve::DraftTimes times_{};
+  std::uint32_t step_tokens_ = 0;
+  std::uint32_t step_drafts_ = 0;
+  bool reads_prompt_ = false;
 };
 
 template <class Rules> [[nodiscard]] Verdict verdict_of(const Script& script, Rules rules) {
@@ -398,8 +412,7 @@ template <class Rules> [[nodiscard]] Verdict verdict_of(const Script& script, Ru
 }
 
 /// Leaves events out, and makes requests smaller, as long as the script still fails.
-template <class Rules> [[nodiscard]] Script shrunk(Script script, Rules rules) {
-  const auto fails = [&rules](const Script& s) { return !verdict_of(s, rules).broken.empty(); };
+template <class Fails> [[nodiscard]] Script shrunk_while(Script script, const Fails& fails) {
   for (bool smaller = true; smaller;) {
     smaller = false;
     for (std::size_t part = std::max<std::size_t>(script.events.size() / 2, 1); part > 0; part /= 2)
@@ -427,6 +440,9 @@ template <class Rules> [[nodiscard]] Script shrunk(Script script, Rules rules) {
       }
   }
   return script;
+}
+template <class Rules> [[nodiscard]] Script shrunk(const Script& script, Rules rules) {
+  return shrunk_while(script, [&rules](const Script& s) { return !verdict_of(s, rules).broken.empty(); });
 }
 
 }  // namespace simulate

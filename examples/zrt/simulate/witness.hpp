@@ -3,8 +3,8 @@
 #pragma once
 
 #include "machine.hpp"
-
-#include <deque>
+#include "rate_window.hpp"
+#include <zrt/serve/draft_length.hpp>
 
 namespace simulate {
 
@@ -22,6 +22,7 @@ struct Seen {
   std::uint32_t delivered = 0;
   std::uint32_t computed = 0;  ///< positions that were computed once, or found
   std::uint64_t unread_since = 0;
+  serve::DraftLength luck{};
   bool submitted = false;
   bool answered = false;  ///< accepted or refused
   bool accepted = false;
@@ -125,40 +126,14 @@ template <class Rules> class Witness {
   }
 
  private:
-  struct Grant {
-    std::uint64_t time;
-    std::uint32_t tokens;
-  };
-  /// Tokens granted in the last 5 s.
-  struct Window {
-    std::deque<Grant> grants{};
-    std::uint64_t sum = 0;
-
-    void give_back(std::uint32_t tokens) {
-      for (auto grant = grants.rbegin(); grant != grants.rend() && tokens != 0; ++grant) {
-        const std::uint32_t back = std::min(grant->tokens, tokens);
-        grant->tokens -= back;
-        sum -= back;
-        tokens -= back;
-      }
-    }
-    std::uint64_t add(std::uint64_t now, std::uint32_t tokens) {
-      while (!grants.empty() && grants.front().time + 5'000'000'000u <= now) {
-        sum -= grants.front().tokens;
-        grants.pop_front();
-      }
-      grants.push_back({now, tokens});
-      return sum += tokens;
-    }
-  };
   struct Kept {
     serve::Handle handle = 0;
     serve::ServiceClass service_class{};
     std::uint64_t changed = 0;  ///< step
     std::uint32_t context = 0;  ///< quota before the step
     std::uint32_t live = 0;     ///< requests that wait or run
-    Window decoded{};
-    Window prefilled{};
+    RateWindow decoded{};
+    RateWindow prefilled{};
     std::uint64_t service = 0;  ///< with lifts
     std::uint64_t served = 0;   ///< without
     std::uint64_t most_cost = 0;

@@ -37,13 +37,18 @@ struct ActiveRequest {
   std::uint32_t tenant_row = 0;  ///< the mailbox's
   serve::Handle handle = 0;      ///< the scheduler's name of it
   TokenQueue drawn;              ///< not yet with the client
-  serve::DraftLength draft_length{};
+  serve::DraftLength ngram_luck{};
+  serve::DraftLength model_luck{};
+  bool model_guesses = false;                ///< the step's guesses are of a draft model
   FinishReason finish = FinishReason::none;  ///< how it ends, once that is known
   std::optional<Error> error;                ///< of its own
   std::uint64_t retry_after_ns = 0;          ///< of a refusal
   std::uint32_t cached_tokens = 0;           ///< where it began; a preempted request has more at hand later
   bool began = false;                        ///< it had a slot
   bool silent = false;                       ///< its callable hears nothing more
+
+  /// Of whoever made the step's guesses.
+  [[nodiscard]] serve::DraftLength& luck() noexcept { return model_guesses ? model_luck : ngram_luck; }
 };
 
 /// Copies where the rows of a span stand, for a model of `axes`.

@@ -2,13 +2,16 @@
 // zrt/engine/drafter.hpp: guesses for the tokens that a step draws.
 #pragma once
 
-#include <zrt/engine/serving.hpp>
+#include <zrt/engine/draft_model.hpp>
 #include <zrt/serve/ngram_draft.hpp>
+
+#include <optional>
 
 namespace zrt::inline ZRT_ABI::detail {
 
-/// Guesses the next tokens of the slots that decode, which share a step's drafts.
-template <class B> class Drafter {
+/// Guesses the next tokens of the slots that decode, which share a step's drafts: from a request's own text, and where
+/// that says nothing by a draft model, if there is one. Measured times say how many guesses pay.
+template <class B, class Model> class Drafter {
  public:
   Drafter(Serving<B>& serving, const Allocator& allocator) noexcept : serving_(serving), drafts_(allocator) {}
 
@@ -17,31 +20,63 @@ template <class B> class Drafter {
     most_ = most;
     return drafts_.resize(most == 0 ? 0 : slots);
   }
+  /// Takes a model that guesses too.
+  void take(DraftModel<B, Model> model) noexcept { model_.emplace(std::move(model)); }
+  [[nodiscard]] DraftModel<B, Model>* model() noexcept { return model_ ? &*model_ : nullptr; }
+
+  [[nodiscard]] bool guesses() const noexcept { return most_ != 0; }
+  /// Takes in how long a step of `tokens` took that read no prompt.
+  void learn(std::uint32_t tokens, std::uint64_t nanoseconds) noexcept {
+    times_.learn(tokens, serving_.drafted(), nanoseconds);
+  }
 
   /// The drafts of the next step, by slot.
-  [[nodiscard]] Span<const serve::Draft> draft() noexcept {
+  [[nodiscard]] Span<const serve::Draft> draft(const ClockHook& clock) noexcept {
+    for (serve::Draft& draft : drafts_) draft = {};
     const Span<const serve::SlotRow> slots = serving_.scheduler().state().slots.span();
     std::uint32_t decoding = 0;
-    for (const serve::SlotRow& row : slots) decoding += row.stage == serve::SlotStage::decode ? 1u : 0u;
-    const std::uint32_t share = decoding == 0 ? 0 : most_ / decoding;
+    bool prompts = !serving_.arriving().empty();
     for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot) {
-      drafts_[slot] = {};
-      if (slots[slot].stage == serve::SlotStage::decode) drafts_[slot] = draft(*serving_.in_slot(slot), share);
+      decoding += slots[slot].stage == serve::SlotStage::decode ? 1u : 0u;
+      prompts = prompts || slots[slot].stage == serve::SlotStage::prefill;
+      if (model_) model_->begin(slot, slots[slot].request);
     }
+    if (decoding == 0 || prompts || times_.wants_plain()) return drafts_.span();
+    serve::DraftPay pay(times_, decoding);
+    for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot)
+      if (slots[slot].stage == serve::SlotStage::decode) draft(slot, most_ / decoding, pay);
+    if (!model_) return drafts_.span();
+    model_->guess(clock, times_);
+    for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot)
+      if (drafts_[slot].count == 0) drafts_[slot] = model_->draft(slot);
     return drafts_.span();
   }
 
  private:
   /// A request with log-probabilities gets one token a step: they are of one row.
-  [[nodiscard]] static serve::Draft draft(ActiveRequest& a, std::uint32_t most) noexcept {
-    if (most == 0 || !a.best.empty()) return {};
-    const std::uint32_t length = a.draft_length.next();
+  void draft(std::uint32_t slot, std::uint32_t most, serve::DraftPay& pay) noexcept {
+    ActiveRequest& a = *serving_.in_slot(slot);
+    if (most == 0 || !a.best.empty()) return;
+    const std::uint32_t length = a.ngram_luck.next();
     const auto found = serve::ngram_draft(a.sequence.tokens.span(), length < most ? length : most);
-    return {found.data(), static_cast<std::uint32_t>(found.size())};
+    const std::uint32_t count = pay.take(a.ngram_luck, static_cast<std::uint32_t>(found.size()));
+    a.model_guesses = count == 0;
+    if (count != 0) {
+      drafts_[slot] = {found.data(), count};
+      return;
+    }
+    const std::uint32_t left = a.max_tokens - a.generated;
+    if (!model_ || !a.sequence.given.empty() || left < 2) return;
+    const std::uint32_t tries = a.model_luck.next();
+    std::uint32_t wanted = tries < most ? tries : most;
+    wanted = wanted < left - 1 ? wanted : left - 1;
+    model_->want(slot, a, pay.take(a.model_luck, wanted, true));
   }
 
   Serving<B>& serving_;
   Vector<serve::Draft> drafts_;
+  std::optional<DraftModel<B, Model>> model_;
+  serve::DraftTimes times_{};
   std::uint32_t most_ = 0;
 };
 

@@ -220,6 +220,9 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] std::size_t running() noexcept;
   /// What a tenant has had of this engine, and whether it has requests; nothing for one that is not there.
   [[nodiscard]] TenantUse use(TenantId tenant) noexcept;
+  /// Nanoseconds in which no request that waits may begin, whatever slots and memory there are, because the rates of their
+  /// tenants are used up; 0 where one may, kUntilSubmit where none waits.
+  [[nodiscard]] std::uint64_t rate_wait_ns() noexcept;
   /// Counts what a tenant had of other engines against its rates and its place in line; see ModelSet.
   void charge(TenantId tenant, const TenantUse& elsewhere) noexcept;
 
@@ -236,6 +239,17 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] Result<AdapterId> load_adapter(Span<const std::byte> memory, float scale = 1.0f) noexcept;
   /// Makes room for another adapter. Errors: Errc::not_found; Errc::invalid_state while a request runs or waits with it.
   [[nodiscard]] Result<void> unload_adapter(AdapterId adapter) noexcept;
+
+  /// Takes another open engine whose model, smaller and of the same vocabulary, guesses tokens for this one: steps check
+  /// its guesses beside those from a request's own text, EngineOptions::draft_tokens in all. Answers stay what they were.
+  ///
+  /// Measured times say for each request whether guesses pay. The draft model is evicted and reopened with this one, and
+  /// `memory` counts its weights, arenas and the pages of its slots. A refused engine stays the host's.
+  ///
+  /// Errors: Errc::invalid_argument for draft_tokens of 0, another vocabulary, fewer slots or a shorter context than this
+  /// engine has; Errc::invalid_state while either has requests, or a draft model; Errc::unimplemented where either model
+  /// has recurrent layers or windows, and for an engine whose runs are recorded.
+  [[nodiscard]] Result<void> draft_with(Engine&& drafter) noexcept;
 
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool` for each token that
   /// they generated. Returns how many requests are left, queued ones included.

@@ -179,7 +179,9 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] HeldMemory memory() noexcept {
     HeldMemory use = model_.memory();
     use.caches += serving_.kept_bytes();
-    return use;
+    if (!draft_core_) return use;
+    const HeldMemory drafts = draft_core_->memory();
+    return {use.weights + drafts.weights, use.caches + drafts.caches, use.work + drafts.work};
   }
   [[nodiscard]] Result<void> hold(bool on) noexcept {
     const OneCall call(in_call_);
@@ -196,8 +198,7 @@ template <class B, class Families, class O> class EngineCore {
     if (const std::size_t running = serving_.running(); running != 0)
       return fail(Errc::invalid_state, running,
                   " requests run, expected none: hold the engine and step until they end");
-    serving_.detach();
-    model_.release();
+    release();
     return {};
   }
   [[nodiscard]] Result<void> reopen() noexcept {
@@ -207,20 +208,36 @@ template <class B, class Families, class O> class EngineCore {
     const RoundingMode rounding;
     Result<void> done = model_.bind();
     if (done) done = serving_.attach(model_.executor(), model_.options().allocator);
+    if (done && draft_core_) done = draft_core_->reopen();
     if (done) {
       lost_.reset();
       return {};
     }
-    serving_.detach();
-    model_.release();
+    release();
     lost_ = done.error();
     return done;
+  }
+
+  /// Takes the engine of a model that guesses for this one; leaves it where it is refused.
+  [[nodiscard]] Result<void> draft_with(Owned<EngineCore>& other) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (auto r = check_drafter(*other); !r) return r;
+    const EngineOptions& o = model_.options();
+    DraftModel<B, Model> drafts(other->model_, other->serving_, *other->planner_, o.allocator);
+    if (auto r = drafts.reserve(o.slots, model_.context(), o.bias_entries, o.allocator); !r) return r;
+    draft_core_ = std::move(other);
+    drafter_.take(std::move(drafts));
+    return {};
   }
 
   [[nodiscard]] TenantUse use(TenantId tenant) noexcept {
     TenantUse use = serving_.scheduler().use(serving_.handle(tenant));
     use.busy = use.busy || mailbox_.has_unread(tenant);
     return use;
+  }
+  [[nodiscard]] std::uint64_t rate_wait_ns() noexcept {
+    return serving_.scheduler().rate_wait(serving_.has_tenants() ? model_.options().clock() : 0);
   }
   void charge(TenantId tenant, const TenantUse& elsewhere) noexcept {
     serving_.scheduler().charge(serving_.handle(tenant), elsewhere, model_.options().clock());
@@ -352,6 +369,54 @@ template <class B, class Families, class O> class EngineCore {
     if (model_.is_bound()) return {};
     return fail(Errc::invalid_state, "the engine's memory was given back, expected a call of reopen before");
   }
+  /// Gives back the memory of the model and of its draft model.
+  void release() noexcept {
+    if (draft_core_) {
+      drafter_.model()->forget();
+      draft_core_->release();
+    }
+    serving_.detach();
+    model_.release();
+  }
+  /// Whether another model's guesses can be tokens of this one, and whether it has room for all texts.
+  [[nodiscard]] Result<void> check_drafter(EngineCore& other) noexcept {
+    if (exec::WatchesRuns<O>) return fail(Errc::unimplemented, "a recording of a run holds no draft model");
+    const EngineOptions& o = model_.options();
+    if (!drafter_.guesses())
+      return fail(Errc::invalid_argument, "draft_tokens is 0, expected the most guesses of a step");
+    if (draft_core_ || other.draft_core_) return fail(Errc::invalid_state, "there is a draft model already");
+    if (has_requests() || other.has_requests())
+      return fail(Errc::invalid_state, "an engine has requests, expected none while a draft model comes");
+    if (auto r = expect_resident(); !r) return r;
+    if (auto r = other.expect_resident(); !r) return r;
+    if (!gives_logits_ || !other.gives_logits_) return no_logits();
+    for (EngineCore* core : {this, &other})
+      if (core->serving_.scheduler().state().limits.recurrent)
+        return fail(Errc::unimplemented, "the ", core == this ? "model" : "draft model",
+                    " has recurrent layers or windows, whose state cannot go back behind a wrong guess");
+    if (other.model_.options().slots < o.slots)
+      return fail(Errc::invalid_argument, "the draft model has ", other.model_.options().slots, " slots, expected ",
+                  o.slots, " or more");
+    if (other.model_.context() < model_.context())
+      return fail(Errc::invalid_argument, "the draft model's context is ", other.model_.context(), ", expected ",
+                  model_.context(), " or more");
+    return check_vocabulary(other.model_);
+  }
+  [[nodiscard]] Result<void> check_vocabulary(const Model& other) const noexcept {
+    const std::uint32_t tokens = model_.config().vocabulary;
+    if (other.config().vocabulary != tokens)
+      return fail(Errc::invalid_argument, "the draft model's vocabulary has ", other.config().vocabulary,
+                  " tokens, expected ", tokens);
+    const text::Tokenizer* own = model_.tokenizer();
+    const text::Tokenizer* theirs = other.tokenizer();
+    for (std::uint32_t t = 0; own != nullptr && theirs != nullptr && t < tokens; ++t) {
+      const auto id = static_cast<std::int32_t>(t);
+      if (own->token_text(id) != theirs->token_text(id))
+        return fail(Errc::invalid_argument, "the draft model's token ", t, " is '", theirs->token_text(id),
+                    "', expected '", own->token_text(id), "'");
+    }
+    return {};
+  }
   [[nodiscard]] static std::unexpected<Error> no_eviction() noexcept {
     return fail(Errc::unimplemented, "a recording of a run holds no eviction");
   }
@@ -454,7 +519,7 @@ template <class B, class Families, class O> class EngineCore {
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
     const std::uint64_t now = serving_.has_tenants() ? model_.options().clock() : 0;
-    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, drafter_.draft());
+    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, drafter_.draft(model_.options().clock));
   }
 
   /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.
@@ -512,11 +577,18 @@ template <class B, class Families, class O> class EngineCore {
     const exec::Batch batch = planner_->plan(serving_.sequences(), serving_.pages(), serving_.cuts());
     if constexpr (exec::WatchesRuns<O>) model_.observer().planned(batch);
     const ClockHook& clock = model_.options().clock;
-    const bool times = reads_prompt(plan);
+    const bool prompt = reads_prompt(plan);
+    const bool times = prompt || drafter_.guesses();
     const std::uint64_t began = times ? clock() : 0;
     if (auto r = serving_.advance(batch); !r) return pass(r);
     auto completed = model_.executor().step(batch, stop, &outcomes_.faults());
-    if (times && completed && *completed) rate_.learn(static_cast<std::uint32_t>(batch.tokens.size()), clock() - began);
+    if (!times || !completed || !*completed) return completed;
+    const std::uint64_t took = clock() - began;
+    const auto tokens = static_cast<std::uint32_t>(batch.tokens.size());
+    if (prompt)
+      rate_.learn(tokens, took);
+    else
+      drafter_.learn(tokens, took);
     return completed;
   }
 
@@ -553,7 +625,8 @@ template <class B, class Families, class O> class EngineCore {
   Serving<B> serving_;
   serve::PrefillRate rate_;
   StepOutcomes<B, O, Model> outcomes_;
-  Drafter<B> drafter_;
+  Owned<EngineCore> draft_core_;  ///< of a model that guesses for this one
+  Drafter<B, Model> drafter_;
   RequestWatch<B, O, Model> watch_;
   RequestNews<B, O, Model> news_;
   std::optional<serve::BatchPlanner> planner_;

@@ -110,6 +110,9 @@ template <class B, class Families, class O> std::size_t Engine<B, Families, O>::
 template <class B, class Families, class O> TenantUse Engine<B, Families, O>::use(TenantId tenant) noexcept {
   return core_->use(tenant);
 }
+template <class B, class Families, class O> std::uint64_t Engine<B, Families, O>::rate_wait_ns() noexcept {
+  return core_->rate_wait_ns();
+}
 template <class B, class Families, class O>
 void Engine<B, Families, O>::charge(TenantId tenant, const TenantUse& elsewhere) noexcept {
   core_->charge(tenant, elsewhere);
@@ -130,6 +133,9 @@ Result<AdapterId> Engine<B, Families, O>::load_adapter_file(const Result<model::
 template <class B, class Families, class O>
 Result<void> Engine<B, Families, O>::unload_adapter(AdapterId adapter) noexcept {
   return core_->unload_adapter(adapter);
+}
+template <class B, class Families, class O> Result<void> Engine<B, Families, O>::draft_with(Engine&& drafter) noexcept {
+  return core_->draft_with(drafter.core_);
 }
 template <class B, class Families, class O> std::uint32_t Engine<B, Families, O>::processed(RequestId id) noexcept {
   return core_->processed(id);

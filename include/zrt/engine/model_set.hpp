@@ -53,15 +53,17 @@ concept HearsTokensOfModels = requires(F& on_token, ModelId model, RequestId id,
 /// Tenants are of the set: each is created in every model, with the same quota. Slots, pages and queues count by model,
 /// since each has its own; rates and service count over all.
 ///
+/// `Rules` are those of hosts; a simulation breaks one of them.
+///
 /// Threads: as for an engine, `submit` and `cancel` from any thread at any time and from the callable of `step`; all else
 /// from one thread at a time.
-template <class E> class ModelSet {
+template <class E, class Rules = serve::AllModelRules> class ModelSet {
  public:
   static constexpr std::size_t kMostModels = 16;
   static constexpr std::uint32_t kMostTenants = 64;  ///< the host is one
 
-  [[nodiscard]] static Result<ModelSet> make(const ModelSetOptions& options = {}) noexcept {
-    auto core = Owned<Core>::make(options.allocator, options);
+  [[nodiscard]] static Result<ModelSet> make(const ModelSetOptions& options = {}, Rules rules = {}) noexcept {
+    auto core = Owned<Core>::make(options.allocator, options, rules);
     if (!core) return pass(core);
     if (auto r = (*core)->reserve(); !r) return pass(r);
     return ModelSet(std::move(*core));
@@ -150,6 +152,13 @@ template <class E> class ModelSet {
     if (!call) return call.refusal();
     return core_->remove(tenant);
   }
+  /// Counts `tokens` of prompts that a tenant had of a model outside of steps, as texts that were embedded: as service, and
+  /// against its rate of prompts in every model. Errors: Errc::not_found.
+  [[nodiscard]] Result<void> charge(TenantId tenant, std::uint64_t tokens) noexcept {
+    const detail::OneCall call(core_->in_call);
+    if (!call) return call.refusal();
+    return core_->charge(tenant, tokens);
+  }
   /// What a tenant has asked for and got of all models. Errors: Errc::not_found.
   [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) noexcept {
     TenantLedger sum;
@@ -174,6 +183,8 @@ template <class E> class ModelSet {
     if (index(model) < size()) return {};
     return fail(Errc::not_found, "no model of the set has id ", index(model), ", there are ", size());
   }
+
+  using ModelRule = serve::ModelRule;
 
   struct Tenant {
     std::uint32_t generation = 0;
@@ -201,8 +212,9 @@ template <class E> class ModelSet {
 
   /// At one address, because requests of any thread look for their tenants.
   struct Core {
-    explicit Core(const ModelSetOptions& o) noexcept
-        : turns({o.memory, o.turn_patience, o.memory_patience}, o.allocator),
+    Core(const ModelSetOptions& o, Rules r) noexcept
+        : rules(r),
+          turns({o.memory, o.turn_patience, o.memory_patience}, o.allocator, r),
           service(o.allocator),
           models(o.allocator),
           states(o.allocator),
@@ -217,6 +229,8 @@ template <class E> class ModelSet {
       tenants[0].quota.service = ServiceClass::interactive;
       return {};
     }
+
+    [[nodiscard]] bool keeps(ModelRule rule) const noexcept { return rules.keeps(rule); }
 
     // --- models ---
 
@@ -310,7 +324,7 @@ template <class E> class ModelSet {
     template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token) noexcept {
       // Those that are not in memory read what came: refusals and cancels wait for nobody.
       for (std::size_t m = 0; m < models.size(); ++m)
-        if (!models[m].engine->is_resident() && models[m].engine->idle_ns() == 0)
+        if (!models[m].engine->is_resident() && models[m].engine->idle_ns() == 0 && keeps(ModelRule::read_evicted))
           if (auto r = step_model(m, on_token); !r) return pass(r);
       look();
       rests = false;
@@ -343,7 +357,7 @@ template <class E> class ModelSet {
           case Kind::drain:
           case Kind::release:
             models[action.model].drains = action.kind == Kind::drain;
-            done = models[action.model].engine->hold(models[action.model].drains);
+            if (keeps(ModelRule::hold_drained)) done = models[action.model].engine->hold(models[action.model].drains);
             break;
         }
         if (!done) return named(action.model, done.error());
@@ -372,10 +386,13 @@ template <class E> class ModelSet {
       constexpr std::uint64_t kWait = 1'000'000;
       std::uint64_t least = kUntilSubmit;
       for (const Model& model : models) {
-        // Whoever lacks memory is asked again soon, and at once where the last step did something.
-        if (!model.engine->is_resident() && (model.left != 0 || model.wanted))
-          least = !rests ? 0 : kWait < least ? kWait : least;
-        const std::uint64_t idle = model.engine->idle_ns();
+        std::uint64_t idle = model.engine->idle_ns();
+        if (!model.engine->is_resident() && (model.left != 0 || model.wanted)) {
+          const std::uint64_t rate = model.wanted ? 0 : model.engine->rate_wait_ns();
+          // Whoever lacks memory is asked again soon, and at once where the last step did something.
+          const std::uint64_t wait = rate != 0 ? rate : rests ? kWait : 0;
+          idle = wait < idle ? wait : idle;
+        }
         least = idle < least ? idle : least;
       }
       return least;
@@ -391,11 +408,15 @@ template <class E> class ModelSet {
       serve::ModelState& state = states[m];
       state.resident = engine.is_resident();
       const std::uint64_t idle = engine.idle_ns();
-      state.ready = state.resident ? idle == 0 : models[m].left != 0 || models[m].wanted;
+      state.ready = state.resident ? idle == 0 : models[m].wanted || (models[m].left != 0 && rate_wait(m) == 0);
       state.busy = models[m].left != 0 || models[m].wanted || idle != kUntilSubmit;
       state.running = engine.running() != 0;
       state.drains = models[m].drains;
       state.bytes = models[m].needs;
+    }
+    /// How long requests of a model that is not in memory wait for their rates before any may begin.
+    [[nodiscard]] std::uint64_t rate_wait(std::size_t m) noexcept {
+      return keeps(ModelRule::wait_for_rates) ? models[m].engine->rate_wait_ns() : 0;
     }
     /// Finds the tenant in front of each model.
     void note_tenants() noexcept {
@@ -408,7 +429,7 @@ template <class E> class ModelSet {
         std::uint32_t asks = 0;
         for (std::size_t m = 0; m < models.size(); ++m)
           asks |= models[m].engine->use(tenants[t].ids[m]).busy ? 1u << m : 0u;
-        service.note(t, tenants[t].quota.service, asks != 0);
+        service.note(t, tenants[t].quota.service, asks != 0 || !keeps(ModelRule::lift_service));
         const auto rank = static_cast<std::uint32_t>(tenants[t].quota.service);
         for (std::size_t m = 0; m < models.size(); ++m) {
           serve::ModelState& state = states[m];
@@ -429,8 +450,8 @@ template <class E> class ModelSet {
         const TenantUse had = now.since(tenant.seen[stepped]);
         tenant.seen[stepped] = now;
         if (had.nothing()) continue;
-        service.charge(t, had.service, tenant.quota.weight);
-        for (std::size_t m = 0; m < models.size(); ++m)
+        if (keeps(ModelRule::count_service)) service.charge(t, had.service, tenant.quota.weight);
+        for (std::size_t m = 0; m < models.size() && keeps(ModelRule::charge_others); ++m)
           if (m != stepped) models[m].engine->charge(tenant.ids[m], had);
       }
     }
@@ -504,6 +525,14 @@ template <class E> class ModelSet {
       (*row)->live = false;
       return done;
     }
+    [[nodiscard]] Result<void> charge(TenantId tenant, std::uint64_t tokens) noexcept {
+      const std::uint32_t row = row_of(tenant);
+      if (row == serve::kNone) return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
+      service.charge(row, tokens, tenants[row].quota.weight);
+      for (std::size_t m = 0; m < models.size(); ++m)
+        models[m].engine->charge(tenants[row].ids[m], {false, tokens, 0, tokens});
+      return {};
+    }
     [[nodiscard]] Result<Tenant*> created(TenantId tenant) noexcept {
       const std::uint32_t row = row_of(tenant);
       if (row == 0)
@@ -512,7 +541,8 @@ template <class E> class ModelSet {
       return &tenants[row];
     }
 
-    serve::ModelTurns turns;
+    [[no_unique_address]] Rules rules;
+    serve::ModelTurns<Rules> turns;
     serve::TenantService service;
     Vector<Model> models;
     Vector<serve::ModelState> states;

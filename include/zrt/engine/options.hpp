@@ -43,8 +43,9 @@ struct EngineOptions {
   bool keep_values = false;           ///< every value of a step can be read behind it; takes more memory
   std::uint32_t threads = 1;          ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
-  ClockHook clock = monotonic_clock();  ///< read twice in a step that holds prompt tokens, once in others with tenants
-  WaitHook wait = thread_sleep();       ///< called by generate alone, where a tenant's rate is used up
+  ClockHook clock =
+      monotonic_clock();  ///< read twice in a step with prompt tokens or draft_tokens, once in any with tenants
+  WaitHook wait = thread_sleep();  ///< called by generate alone, where a tenant's rate is used up
   Allocator allocator = system_allocator();
   LogSink log{};
 };

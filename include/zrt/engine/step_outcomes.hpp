@@ -118,9 +118,9 @@ template <class B, class O, class Model> class StepOutcomes {
     a.sequence.processed = outcome.again ? run.begin : run.begin + run.count - run.drafts + outcome.accepted;
     a.sequence.drafts = 0;
     if (outcome.again)
-      a.draft_length.rest();
+      a.luck().rest();
     else
-      a.draft_length.learn(run.drafts, outcome.accepted);
+      a.luck().learn(run.drafts, outcome.accepted);
   }
 
   /// Reads the token of `row` for its request.

@@ -5,6 +5,7 @@
 #include <zrt/core/span.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/serve/handle.hpp>
+#include <zrt/serve/model_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
 
@@ -52,9 +53,10 @@ struct ModelTurnLimits {
 /// unused first; after `turn_patience` steps also of those whose requests all wait for something else, such as a rate.
 /// After `memory_patience` steps the others begin no request, and go when what runs has ended. One that came keeps its
 /// place for as many steps.
-class ModelTurns {
+template <class Rules = AllModelRules> class ModelTurns {
  public:
-  ModelTurns(const ModelTurnLimits& limits, const Allocator& allocator) noexcept : limits_(limits), rows_(allocator) {}
+  ModelTurns(const ModelTurnLimits& limits, const Allocator& allocator, Rules rules = {}) noexcept
+      : limits_(limits), rows_(allocator), rules_(rules) {}
 
   [[nodiscard]] Result<void> add() noexcept { return rows_.push_back({turn_, turn_, turn_, false, false}); }
   [[nodiscard]] const ModelTurnLimits& limits() const noexcept { return limits_; }
@@ -68,7 +70,7 @@ class ModelTurns {
   }
   /// What to do next. Call it until it says step or rest, with states that follow what was done.
   [[nodiscard]] ModelAction next(Span<const ModelState> models) noexcept {
-    if (!anybody_starves(models))
+    if (!anybody_starves(models) && keeps(ModelRule::release))
       for (std::uint32_t m = 0; m < models.size(); ++m)
         if (models[m].drains && models[m].resident) return {ModelAction::Kind::release, m};
     bool blocked = false;
@@ -91,7 +93,9 @@ class ModelTurns {
     return {};
   }
   /// A model that cannot come back lets the others go first.
-  void put_last(std::uint32_t m) noexcept { rows_[m].since = ++turn_; }
+  void put_last(std::uint32_t m) noexcept {
+    if (keeps(ModelRule::put_last)) rows_[m].since = ++turn_;
+  }
   /// Which model in memory goes first to make room for another: of those that may go the one unused for longest. kNone:
   /// there is none.
   [[nodiscard]] std::uint32_t first_to_go(Span<const ModelState> models, std::uint32_t for_whom) const noexcept {
@@ -109,8 +113,11 @@ class ModelTurns {
     bool fresh = false;         ///< it came in this round
   };
 
+  [[nodiscard]] bool keeps(ModelRule rule) const noexcept { return rules_.keeps(rule); }
   [[nodiscard]] std::uint64_t waited(std::uint32_t m) const noexcept { return turn_ - rows_[m].since; }
-  [[nodiscard]] bool overdue(std::uint32_t m) const noexcept { return waited(m) >= limits_.turn_patience; }
+  [[nodiscard]] bool overdue(std::uint32_t m) const noexcept {
+    return keeps(ModelRule::turn_patience) && waited(m) >= limits_.turn_patience;
+  }
   [[nodiscard]] bool starves(Span<const ModelState> models, std::uint32_t m) const noexcept {
     return models[m].ready && !models[m].resident && waited(m) >= limits_.memory_patience;
   }
@@ -120,8 +127,10 @@ class ModelTurns {
     return false;
   }
   /// Whether its memory may be taken now, for one that has waited or not.
-  [[nodiscard]] static bool goes(const ModelState& model, bool hurries) noexcept {
-    return model.resident && !model.running && (model.drains || (!model.ready && (!model.busy || hurries)));
+  [[nodiscard]] bool goes(const ModelState& model, bool hurries) const noexcept {
+    const bool stays = (model.running && keeps(ModelRule::keep_running)) || !model.resident;
+    const bool busy = model.busy && keeps(ModelRule::keep_busy);
+    return !stays && (model.drains || (!model.ready && (!busy || hurries)));
   }
 
   [[nodiscard]] std::uint32_t next_in_line(Span<const ModelState> models) const noexcept {
@@ -135,15 +144,16 @@ class ModelTurns {
     if (overdue(a)) return waited(a) > waited(b);
     const ModelState& x = models[a];
     const ModelState& y = models[b];
-    if (x.service != y.service) return x.service < y.service;
-    if (x.had != y.had) return x.had < y.had;
+    if (x.service != y.service && keeps(ModelRule::turn_class)) return x.service < y.service;
+    if (x.had != y.had && keeps(ModelRule::turn_service)) return x.had < y.had;
     return waited(a) > waited(b);
   }
 
   template <class P> [[nodiscard]] std::uint32_t oldest(Span<const ModelState> models, const P& counts) const noexcept {
     std::uint32_t found = kNone;
     for (std::uint32_t m = 0; m < models.size(); ++m)
-      if (counts(m) && (found == kNone || rows_[m].stepped < rows_[found].stepped)) found = m;
+      if (counts(m) && (found == kNone || (rows_[m].stepped < rows_[found].stepped) == keeps(ModelRule::oldest_first)))
+        found = m;
     return found;
   }
 
@@ -155,18 +165,19 @@ class ModelTurns {
       used += models[m].resident ? models[m].bytes : 0;
       kept += m != wants && starves(models, m) && waited(m) > waited(wants) ? models[m].bytes : 0;
     }
-    const bool fits =
-        limits_.memory == 0 || (used + kept <= limits_.memory && models[wants].bytes <= limits_.memory - used - kept);
+    const bool fits = limits_.memory == 0 || !keeps(ModelRule::memory_bound) ||
+                      (used + kept <= limits_.memory && models[wants].bytes <= limits_.memory - used - kept);
     if (fits) return {ModelAction::Kind::reopen, wants};
     if (kept != 0) return {};
     if (const std::uint32_t idle = first_to_go(models, wants); idle != kNone) return {ModelAction::Kind::evict, idle};
-    if (waited(wants) < limits_.memory_patience) return {};
+    if (waited(wants) < limits_.memory_patience || !keeps(ModelRule::memory_patience)) return {};
     // What drains counts as gone.
     std::uint64_t stays = 0;
     for (const ModelState& m : models) stays += m.resident && !m.drains ? m.bytes : 0;
     if (stays <= limits_.memory && models[wants].bytes <= limits_.memory - stays) return {};
     const std::uint32_t yields = oldest(models, [&](std::uint32_t m) {
-      return models[m].resident && !models[m].drains && turn_ - rows_[m].came >= limits_.memory_patience;
+      const bool is_new = turn_ - rows_[m].came < limits_.memory_patience && keeps(ModelRule::keep_new);
+      return models[m].resident && !models[m].drains && !is_new;
     });
     return yields == kNone ? ModelAction{} : ModelAction{ModelAction::Kind::drain, yields};
   }
@@ -174,6 +185,7 @@ class ModelTurns {
   ModelTurnLimits limits_;
   Vector<Row> rows_;
   std::uint64_t turn_ = 0;
+  [[no_unique_address]] Rules rules_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

@@ -48,11 +48,7 @@ template <class Rules = AllRules> class Scheduler {
   [[nodiscard]] StepPlan step(const StepInput& in) noexcept {
     s_.events.clear();
     ++s_.step;
-    if (in.now > s_.now) s_.now = in.now;
-    for (TenantRow& t : s_.tenants) {
-      t.decoded.advance(s_.now);
-      t.prefilled.advance(s_.now);
-    }
+    pass_time(in.now);
     settle(in.outcomes);
     const std::size_t most = in.arrivals.size() < s_.limits.arrivals ? in.arrivals.size() : s_.limits.arrivals;
     for (std::size_t i = 0; i < most; ++i) take(in.arrivals[i]);
@@ -108,6 +104,19 @@ template <class Rules = AllRules> class Scheduler {
     return wait != kUntilSubmit && wait > passed ? wait - passed : 0;
   }
 
+  /// Nanoseconds from `now` in which no request may begin, because the tenants of all that wait have used up their rates.
+  /// 0 where one may, as far as rates go; kUntilSubmit where none waits.
+  [[nodiscard]] std::uint64_t rate_wait(std::uint64_t now) noexcept {
+    pass_time(now);
+    std::uint64_t wait = kUntilSubmit;
+    for (const TenantRow& t : s_.tenants)
+      if (t.live && t.queued != 0) {
+        const std::uint64_t own = t.until_rate(s_.now);
+        wait = own < wait ? own : wait;
+      }
+    return wait;
+  }
+
   /// Takes a request whose first `position` positions the host has in a state of its own. It begins at once, in a slot
   /// with pages for them, with `generated` tokens behind its prompt, or not at all: 0 where no slot or page is free.
   [[nodiscard]] Handle adopt(const Arrival& a, std::uint32_t generated, std::uint32_t position) noexcept {
@@ -148,11 +157,7 @@ template <class Rules = AllRules> class Scheduler {
   void charge(Handle tenant, const TenantUse& elsewhere, std::uint64_t now) noexcept {
     const std::uint32_t row = s_.find_tenant(tenant);
     if (row == kNone) return;
-    if (now > s_.now) s_.now = now;
-    for (TenantRow& each : s_.tenants) {
-      each.decoded.advance(s_.now);
-      each.prefilled.advance(s_.now);
-    }
+    pass_time(now);
     TenantRow& t = s_.tenants[row];
     t.decoded.add(elsewhere.decoded);
     t.prefilled.add(elsewhere.prefilled);
@@ -184,6 +189,14 @@ template <class Rules = AllRules> class Scheduler {
 
  private:
   explicit Scheduler(SchedulerState<Rules> state) noexcept : s_(std::move(state)) {}
+
+  void pass_time(std::uint64_t now) noexcept {
+    if (now > s_.now) s_.now = now;
+    for (TenantRow& t : s_.tenants) {
+      t.decoded.advance(s_.now);
+      t.prefilled.advance(s_.now);
+    }
+  }
 
   // --- outcomes ---
 
