@@ -3,7 +3,8 @@
 # kernels/build_vulkan.py: builds kernels/vulkan/*.comp, one kernels/vulkan/NAME.spv for each kernel.
 # usage: build_vulkan.py [--check]: with --check the files stay as they are, and must be what the sources give.
 #
-# A source makes the kernel of its own name, or those of its lines "// makes: NAME [DEFINE[=VALUE]...]".
+# A source makes the kernel of its own name, or those of its lines "// makes: NAME [DEFINE[=VALUE]...]" and
+# "// makes one for each TYPE of FILE: PREFIX", with each TYPE_NAME that the file asks for.
 import pathlib, re, shutil, struct, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent / "vulkan"
@@ -32,7 +33,11 @@ def missing():
 
 def kernels(source):
     """The kernels that a source makes: names, and the macros of each."""
-    made = re.findall(r"^// makes: (\S+)(.*)$", source.read_text(), re.M)
+    text = source.read_text()
+    made = re.findall(r"^// makes: (\S+)(.*)$", text, re.M)
+    for file, prefix in re.findall(r"^// makes one for each TYPE of (\S+): (\S+)$", text, re.M):
+        types = re.findall(r"defined\(TYPE_(\w+)\)", (HERE / file).read_text())
+        made += [(prefix + t.lower(), " TYPE_" + t) for t in types]
     return [(name, ["-D" + m for m in macros.split()]) for name, macros in made] or [(source.stem, [])]
 
 

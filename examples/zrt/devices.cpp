@@ -27,11 +27,12 @@ std::string processor_lines() {
          "\n  runs every family and weight type, canonical\n";
 }
 
-/// What kernels of recorded devices run.
-std::string decoders_text() {
+/// What a recorded device runs whose kernels read `read`.
+std::string decoders_text(zrt::Span<const zrt::device::UploadFunctions> read) {
   std::string types;
-  for (const zrt::device::UploadFunctions& type : zrt::device::kUploads)
+  for (const zrt::device::UploadFunctions& type : read)
     types += (types.empty() ? "" : ", ") + std::string(zrt::name(type.dtype));
+  if (read.size() == zrt::device::kAllUploads.size()) types = "every type";
   return "  runs decoders with weights of " + types + "\n";
 }
 
@@ -62,7 +63,7 @@ std::string device_lines(const vulkan::DeviceFacts& facts, std::uint32_t index) 
   text += "  driver " + std::string(facts.driver.view()) + ", UUID " + text_of(facts.uuid) + "\n";
   const auto numerics = probed(index);
   if (!numerics) return text + "  no: " + std::string(numerics.error().text()) + "\n";
-  text += decoders_text() + "  " + numerics_text(*numerics) + "\n";
+  text += decoders_text(zrt::device::kAllUploads) + "  " + numerics_text(*numerics) + "\n";
   if (facts.is_software()) text += "  the processor computes: taken where it is named\n";
   return text;
 }
@@ -86,7 +87,7 @@ std::string queue_lines() {
     text += "pm4 by " + std::string(zrt::pm4::name(tier)) + ": ";
     if (device)
       text += system.name_of(device->target()) + ", " + std::to_string(device->compute_units()) + " compute units\n" +
-              decoders_text();
+              decoders_text(zrt::device::kUploads);
     else
       text += "no: " + std::string(device.error().text()) + "\n";
   }

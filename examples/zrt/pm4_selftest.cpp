@@ -49,10 +49,11 @@ template <class Target> class Selftest {
     pm4::KernelTable table(zrt::system_allocator());
     if (auto r = table.load<Target>(files, device_.target(), code->address(), code->span()); !r) return zrt::pass(r);
     Walk walk{this, &table, {}};
-    const auto visited = zrt::device::for_each_kernel_case(
-        zrt::system_allocator(), {&walk, [](void* context, const zrt::device::KernelCase& c) noexcept {
-                                    return static_cast<Walk*>(context)->visit(c);
-                                  }});
+    const auto visited =
+        zrt::device::for_each_kernel_case(zrt::system_allocator(), zrt::device::kUploads,
+                                          {&walk, [](void* context, const zrt::device::KernelCase& c) noexcept {
+                                             return static_cast<Walk*>(context)->visit(c);
+                                           }});
     if (!visited) return zrt::pass(visited);
     for (const pm4::Kernel& kernel : table.kernels())
       if (std::ranges::find(walk.tried, kernel.signature.name.view()) == walk.tried.end())

@@ -6,8 +6,8 @@
 #include "memory.glsl"
 
 /// What the numerics probe of a device chose. How to fuse: 0 by the device's fma, 1 reserved for VK_KHR_shader_fma, 2 in
-/// f64; how to divide and take roots: 0 by the device, 1 in f64. Only functions named _in_f64 have a number of 64 bits: a
-/// device without them gets modules where they are empty.
+/// f64; how to divide and take roots: 0 by the device, 1 in f64. Only functions named _in_f64 have floats of 64 bits: a
+/// device without such floats gets modules where these functions are empty.
 layout(constant_id = 0) const uint kFusedBy = 0;
 layout(constant_id = 1) const uint kDividedBy = 0;
 

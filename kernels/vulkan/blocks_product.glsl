@@ -28,6 +28,9 @@ struct Sums {
 #include "type_q5_k.glsl"
 #elif defined(TYPE_Q6_K)
 #include "type_q6_k.glsl"
+#else
+#define PLANES
+#include "type_planes.glsl"
 #endif
 
 /// Rounded activations of all tokens.

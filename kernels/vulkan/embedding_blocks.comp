@@ -9,6 +9,7 @@
 // makes: embedding_q4_k TYPE_Q4_K
 // makes: embedding_q5_k TYPE_Q5_K
 // makes: embedding_q6_k TYPE_Q6_K
+// makes one for each TYPE of plane_types.glsl: embedding_
 // Grid: (ceil(cols / 256), tokens). Canonical.
 #include "blocks_product.glsl"
 #include "embedded_row.glsl"
@@ -27,6 +28,7 @@ uint byte_of(uint64_t part, uint row, uint piece, uint pieces, uint i) {
   return byte_at(part, piece_place(row, piece, pieces) * 16 + i);
 }
 
+#ifndef PLANES
 #if defined(TYPE_Q8_0)
 int integer_of(Parts m, uint row, uint b, uint blocks, uint i) {
   return int(byte_of(m.q, row, b * 2 + i / 16, blocks * 2, i % 16) << 24) >> 24;
@@ -74,12 +76,17 @@ real value_of(Head h, int integer, uint i) {
 }
 #endif
 
+real value_at(Parts m, uint row, uint b, uint blocks, uint i) {
+  return value_of(head_of(m, row, b, blocks), integer_of(m, row, b, blocks, i), i);
+}
+#endif
+
 void main() {
   Arguments args = Arguments(address_of_arguments);
   const uint column = group_x() * 256 + lane_id(), row = row_of(args.ids, args.fault, args.rows);
   if (column >= args.cols) return;
   const uint b = column / BLOCK, i = column % BLOCK, blocks = args.cols / BLOCK;
-  real value = value_of(head_of(args.m, row, b, blocks), integer_of(args.m, row, b, blocks, i), i);
+  real value = value_at(args.m, row, b, blocks, i);
   real scaled = value * args.scale;
   put_real(args.y, uint64_t(group_y()) * args.cols + column, scaled);
 }

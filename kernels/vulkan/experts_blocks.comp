@@ -8,6 +8,7 @@
 // makes: experts_q4_k TYPE_Q4_K
 // makes: experts_q5_k TYPE_Q5_K
 // makes: experts_q6_k TYPE_Q6_K
+// makes one for each TYPE of plane_types.glsl: experts_
 // Canonical: the order `blocks`.
 #include "blocks_product.glsl"
 #include "experts.glsl"

@@ -8,6 +8,7 @@
 // makes: matmul_q4_k TYPE_Q4_K
 // makes: matmul_q5_k TYPE_Q5_K
 // makes: matmul_q6_k TYPE_Q6_K
+// makes one for each TYPE of plane_types.glsl: matmul_
 // Grid: (ceil(rows / 64), ceil(tokens / 64)). A lane has a row and sixteen tokens at a time, of every other sixteen; of K
 // types, which keep more in shared memory, eight. Canonical: the order `blocks`, so that a token gets the same bits as
 // from the matrix-vector kernels. At most 58,000 columns, of K types 80,000.

@@ -8,6 +8,7 @@
 // makes: matvec_q4_k TYPE_Q4_K
 // makes: matvec_q5_k TYPE_Q5_K
 // makes: matvec_q6_k TYPE_Q6_K
+// makes one for each TYPE of plane_types.glsl: matvec_
 // Grid: (ceil(rows / 32), ceil(tokens / 8)). A lane has a row, and multiplies what it loads of it with up to eight tokens.
 // Canonical: the order `blocks`. At most 209,000 columns.
 #define LANES 32

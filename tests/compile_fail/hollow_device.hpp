@@ -26,6 +26,9 @@ struct HollowDevice {
   std::byte* host_view(std::uint64_t) noexcept;
   zrt::Result<void> copy_in(std::uint64_t, zrt::Span<const std::byte>) noexcept;
   zrt::Result<void> copy_out(std::uint64_t, zrt::Span<std::byte>) noexcept;
+  static constexpr zrt::Span<const zrt::device::UploadFunctions> weight_types() noexcept {
+    return zrt::device::kUploads;
+  }
   zrt::Span<const zrt::device::KernelSignature> signatures() const noexcept;
   static zrt::CheckedSize command_bytes(const zrt::device::StepRecord&) noexcept;
   zrt::Result<void> make_commands(const zrt::device::PlacedStep<Memory>&, Commands&) noexcept;

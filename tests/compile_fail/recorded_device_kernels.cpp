@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/compile_fail/recorded_device_kernels.cpp: a device lists what it has loaded; the message names the list.
-// expect-error: zrt: a recorded device needs kName and signatures\(\)
+// expect-error: zrt: a recorded device needs kName, weight_types\(\) and signatures\(\)
 // expect-error: CheckRecordedDevice<NamelessDevice>
 // expect-error: ListsKernels
 #include "hollow_device.hpp"

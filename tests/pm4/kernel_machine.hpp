@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
+#include <zrt/device/upload/types.hpp>
 
 #include <gtest/gtest.h>
 
@@ -114,6 +115,7 @@ struct Target {
   const char* name;
 
   [[nodiscard]] KernelMachine launch(const std::string& kernel) const { return {name, kernel}; }
+  [[nodiscard]] static Span<const device::UploadFunctions> types() { return device::kUploads; }
 };
 
 }  // namespace zrt::test

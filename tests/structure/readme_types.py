@@ -30,7 +30,7 @@ def named(cell, order):
 
 
 def faults(readme, own, on_pm4):
-    row = re.search(r"^\| weight types \| every type of GGUF: ([^;|]*);[^|]*\| all but ([^|]*)\|", readme, re.M)
+    row = re.search(r"^\| weight types \| every type of GGUF: ([^;|]*);[^|]*\| on AMD cards all but ([^|]*)\|", readme, re.M)
     if not row:
         return ["README.md has no row of weight types"]
     try:
@@ -43,7 +43,7 @@ def faults(readme, own, on_pm4):
 
 def self_test():
     own, on_pm4 = ["F32", "Q4_0", "Q2_K", "Q3_K"], ["F32", "Q4_0"]
-    row = "| weight types | every type of GGUF: {}; more | all but {} |\n"
+    row = "| weight types | every type of GGUF: {}; more | on AMD cards all but {} |\n"
     cases = [(row.format("F32, Q4_0 to Q3_K", "F32, Q4_0"), 0), (row.format("F32, Q4_0, Q2_K", "F32, Q4_0"), 1),
              (row.format("F32, Q4_0 to Q3_K", "F32"), 1), (row.format("F32, Q9_9", "F32"), 1), ("none\n", 1)]
     return [text for text, count in cases if len(faults(text, own, on_pm4)) != count]

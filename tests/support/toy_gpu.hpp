@@ -115,6 +115,9 @@ class Device : public zrt::device::ServedDevice<Device, Memory> {
   [[nodiscard]] zrt::device::WeightStore<Memory>& weight_store() noexcept { return weights_; }
 
   // --- kernels and commands ---
+  [[nodiscard]] static constexpr zrt::Span<const zrt::device::UploadFunctions> weight_types() noexcept {
+    return zrt::device::kUploads;
+  }
   [[nodiscard]] zrt::Span<const zrt::device::KernelSignature> signatures() const noexcept { return signatures_.span(); }
   [[nodiscard]] static zrt::CheckedSize command_bytes(const zrt::device::StepRecord& record) noexcept {
     return zrt::CheckedSize(record.launches.size()) * sizeof(Command);

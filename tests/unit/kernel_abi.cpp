@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zrt::test::kernel_abi_test {
@@ -46,9 +47,9 @@ std::vector<std::string> cells_of(const std::string& line) {
   return {cells.begin() + 1, cells.end() - 1};
 }
 
-std::set<std::string> all_kernels() {
+std::set<std::string> all_kernels(Span<const device::UploadFunctions> types) {
   std::set<std::string> names;
-  device::for_each_kernel([&](std::string_view name) { EXPECT_TRUE(names.emplace(name).second) << name; });
+  device::for_each_kernel(types, [&](std::string_view name) { EXPECT_TRUE(names.emplace(name).second) << name; });
   return names;
 }
 
@@ -59,15 +60,17 @@ device::KernelSignature signature(const std::string& name) {
   return {};
 }
 
-/// The full names that the first cell of a row means: "a_f32, _f16", or "a_TYPE, ..." for all types.
+/// The full names that the first cell of a row means: "a_f32, _f16", or "a_TYPE, ..." for all types, or "a_PLANES".
 std::vector<std::string> names_of(const std::string& cell) {
   std::vector<std::string> names;
   const std::vector<std::string> items = split(cell, ", ");
-  if (const std::size_t type = items[0].find("_TYPE"); type != std::string::npos) {
-    for (const device::UploadFunctions& u : device::kUploads)
-      names.push_back(items[0].substr(0, type + 1) + std::string(name(u.dtype)));
-    return names;
-  }
+  using Types = std::pair<std::string, Span<const device::UploadFunctions>>;
+  for (const auto& [word, types] : {Types("_TYPE", device::kAllUploads), Types("_PLANES", device::kPlaneUploads)})
+    if (const std::size_t type = items[0].find(word); type != std::string::npos) {
+      for (const device::UploadFunctions& u : types)
+        names.push_back(items[0].substr(0, type + 1) + std::string(name(u.dtype)));
+      return names;
+    }
   const device::KernelAbi* const abi = device::find_kernel_abi(items[0]);
   EXPECT_NE(abi, nullptr) << items[0];
   for (const std::string& item : items)
@@ -80,7 +83,7 @@ std::uint32_t buffers_of(const std::string& cell, const std::string& kernel) {
   std::uint32_t count = 0;
   for (const std::string& item : split(cell, ", ")) {
     const device::UploadFunctions* upload = nullptr;
-    for (const device::UploadFunctions& u : device::kUploads)
+    for (const device::UploadFunctions& u : device::kAllUploads)
       if (kernel.ends_with("_" + std::string(name(u.dtype)))) upload = &u;
     if (item.ends_with("parts"))
       count += upload == nullptr ? 0 : static_cast<std::uint32_t>(upload->parts.size());
@@ -107,12 +110,12 @@ TEST(KernelAbi, IsWhatThePageSays) {
       EXPECT_EQ(std::to_string(s.lanes), cells[4]);
     }
   }
-  EXPECT_EQ(found, all_kernels());
+  EXPECT_EQ(found, all_kernels(device::kAllUploads));
 }
 
 TEST(KernelAbi, IsWhatTheKernelsOfEachTargetSay) {
   for (const std::string target : {"gfx1201", "gfx1100", "gfx1151"})
-    for (const std::string& kernel : all_kernels()) {
+    for (const std::string& kernel : all_kernels(device::kUploads)) {
       SCOPED_TRACE(target + "/" + kernel);
       const std::string text = contents("kernels/" + target + "/" + kernel + ".zrt");
       const auto file = pm4::KernelFile::open(as_bytes(Span<const char>(text.data(), text.size())));
@@ -141,7 +144,7 @@ std::vector<std::uint32_t> local_size(const std::vector<std::uint32_t>& words) {
 }
 
 TEST(KernelAbi, IsWhatTheModulesOfVulkanAreCompiledFor) {
-  for (const std::string& kernel : all_kernels()) {
+  for (const std::string& kernel : all_kernels(device::kAllUploads)) {
     SCOPED_TRACE(kernel);
     const std::string text = contents("kernels/vulkan/" + kernel + ".spv");
     std::vector<std::uint32_t> words(text.size() / 4);

@@ -374,7 +374,7 @@ struct CaseRun {
 
 TEST(RecordedDevice, ItsKernelsPassTheCasesOfTheRoom) {
   CaseRun run;
-  ASSERT_TRUE(device::for_each_kernel_case(system_allocator(), {&run, &CaseRun::visit}));
+  ASSERT_TRUE(device::for_each_kernel_case(system_allocator(), device::kUploads, {&run, &CaseRun::visit}));
   EXPECT_GE(run.tried, toy_gpu::kKernels.size());
 }
 

@@ -135,6 +135,7 @@ struct DeviceKernels {
   VulkanKernels kernels{};
 
   [[nodiscard]] KernelMachine launch(const std::string& kernel) { return {kernels, kernel}; }
+  [[nodiscard]] static Span<const device::UploadFunctions> types() { return device::kAllUploads; }
 };
 
 }  // namespace zrt::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // covers: device/kernel_abi.hpp, device/selftest/kernel_cases.hpp
+#include <zrt/device/kernel_abi.hpp>
 #include <zrt/device/selftest/kernel_cases.hpp>
 
 #include <set>
@@ -42,9 +43,9 @@ struct VulkanKernelCases : VulkanTest {
 
   static void expect_all(VulkanKernels& kernels) {
     Visit v{&kernels, {}};
-    const auto r = device::for_each_kernel_case(system_allocator(), {&v, &visit});
+    const auto r = device::for_each_kernel_case(system_allocator(), device::kAllUploads, {&v, &visit});
     ASSERT_TRUE(r.has_value()) << r.error().text();
-    EXPECT_EQ(v.seen.size(), 68u);
+    EXPECT_EQ(v.seen.size(), device::kernel_count(device::kAllUploads));
   }
 };
 

@@ -44,6 +44,7 @@ TEST_F(VulkanLoopTurns, LaunchesJustBelowTheBoundAreWhole) {
   };
   for (const Case& c : {Case{DType::q8_0, false, 57'984, 64}, Case{DType::q4_k, false, 80'384, 64},
                         Case{DType::mxfp4, false, 57'984, 64}, Case{DType::q6_k, false, 80'384, 64},
+                        Case{DType::nvfp4, false, 57'984, 64}, Case{DType::q2_k, false, 80'384, 64},
                         Case{DType::f16, true, 174'000, 4}}) {
     SCOPED_TRACE(name(c.dtype));
     const KernelMatrix w(random, c.dtype, 2, c.cols);

@@ -9,7 +9,7 @@
 namespace zrt::inline ZRT_ABI::device {
 
 /// The types of which a kernel has one version each, named `_type` behind its family's name.
-enum class KernelTypes : std::uint8_t { none, plain, blocks };
+enum class KernelTypes : std::uint8_t { none, plain, blocks, planes };
 
 /// Kernels that differ by a type alone.
 struct KernelAbi {
@@ -22,9 +22,10 @@ struct KernelAbi {
 };
 
 /// Every kernel of kernels/: one line per family.
-inline constexpr std::array<KernelAbi, 32> kKernelAbi{{
+inline constexpr std::array<KernelAbi, 36> kKernelAbi{{
     {"embedding", KernelTypes::plain, true, 3, 12, 256},
     {"embedding", KernelTypes::blocks, true, 3, 12, 256},
+    {"embedding", KernelTypes::planes, true, 3, 12, 256},
     {"take_rows_f32", KernelTypes::none, false, 4, 8, 256},
     {"residual_add", KernelTypes::none, false, 3, 8, 256},
     {"rms_norm", KernelTypes::none, false, 3, 12, 256},
@@ -39,10 +40,13 @@ inline constexpr std::array<KernelAbi, 32> kKernelAbi{{
     {"round_activation_q8_256", KernelTypes::none, false, 3, 0, 256},
     {"matvec", KernelTypes::plain, true, 3, 12, 32},
     {"matvec", KernelTypes::blocks, true, 4, 12, 32},
+    {"matvec", KernelTypes::planes, true, 4, 12, 32},
     {"matmul", KernelTypes::plain, true, 3, 12, 512},
     {"matmul", KernelTypes::blocks, true, 4, 12, 128},
+    {"matmul", KernelTypes::planes, true, 4, 12, 128},
     {"experts", KernelTypes::plain, true, 5, 32, 32},
     {"experts", KernelTypes::blocks, true, 6, 32, 32},
+    {"experts", KernelTypes::planes, true, 6, 32, 32},
     {"moe_route", KernelTypes::none, false, 4, 28, 128},
     {"expert_sum", KernelTypes::none, false, 7, 12, 256},
     {"shared_expert", KernelTypes::none, false, 5, 8, 256},
@@ -59,7 +63,8 @@ inline constexpr std::array<KernelAbi, 32> kKernelAbi{{
 
 /// Whether a family with versions for `types` has one for `dtype`.
 [[nodiscard]] constexpr bool has_version(KernelTypes types, DType dtype) noexcept {
-  return types != KernelTypes::none && (types == KernelTypes::plain) == (info(dtype).block_elems == 1);
+  if (upload_of(dtype, false, kUploads) == nullptr) return types == KernelTypes::planes;
+  return types == (info(dtype).block_elems == 1 ? KernelTypes::plain : KernelTypes::blocks);
 }
 
 namespace detail {
@@ -68,7 +73,7 @@ namespace detail {
 [[nodiscard]] constexpr const UploadFunctions* version_of(const KernelAbi& kernel, std::string_view name) noexcept {
   const std::size_t at = kernel.family.size();
   if (slice(name, 0, at) != kernel.family || slice(name, at, 1) != "_") return nullptr;
-  for (const UploadFunctions& u : kUploads)
+  for (const UploadFunctions& u : kAllUploads)
     if (has_version(kernel.types, u.dtype) && slice(name, at + 1) == zrt::name(u.dtype)) return &u;
   return nullptr;
 }
@@ -90,24 +95,27 @@ namespace detail {
   return {name, parts + kernel.buffers, kernel.value_bytes, kernel.lanes};
 }
 
-/// Calls `visit(name)` with the full name of each kernel, in the order of kKernelAbi.
-template <class Visit> constexpr void for_each_kernel(Visit&& visit) noexcept(noexcept(visit(std::string_view()))) {
+/// Calls `visit(name)` with the full name of each kernel of a device that reads `types`, in the order of kKernelAbi.
+template <class Visit>
+constexpr void for_each_kernel(Span<const UploadFunctions> types,
+                               Visit&& visit) noexcept(noexcept(visit(std::string_view()))) {
   for (const KernelAbi& kernel : kKernelAbi) {
     if (kernel.types == KernelTypes::none) visit(kernel.family);
-    for (const UploadFunctions& u : kUploads)
+    for (const UploadFunctions& u : types)
       if (has_version(kernel.types, u.dtype)) visit(Name::of(kernel.family, "_", zrt::name(u.dtype)).view());
   }
 }
 
-/// How many kernels there are.
-inline constexpr std::size_t kKernelCount = [] {
+/// How many kernels a device has that reads `types`.
+[[nodiscard]] constexpr std::size_t kernel_count(Span<const UploadFunctions> types) noexcept {
   std::size_t count = 0;
-  for_each_kernel([&](std::string_view) { ++count; });
+  for_each_kernel(types, [&](std::string_view) { ++count; });
   return count;
-}();
+}
 
 static_assert(signature_of(*find_kernel_abi("matvec_q6_k"), "matvec_q6_k").buffers == 8);
 static_assert(signature_of(*find_kernel_abi("embedding_f16"), "embedding_f16").buffers == 4);
+static_assert(signature_of(*find_kernel_abi("matvec_q5_1"), "matvec_q5_1").buffers == 7);
 static_assert(find_kernel_abi("matvec") == nullptr && find_kernel_abi("matvec_f64") == nullptr);
 
 }  // namespace zrt::inline ZRT_ABI::device

@@ -7,6 +7,7 @@
 #include <zrt/device/kernel_signature.hpp>
 #include <zrt/device/pace.hpp>
 #include <zrt/device/step_layout.hpp>
+#include <zrt/device/upload/types.hpp>
 
 #include <concepts>
 
@@ -41,10 +42,11 @@ concept MovesBytes = requires(D& device, Span<const std::byte> from, Span<std::b
   { device.copy_in(std::uint64_t{}, from) } noexcept -> std::same_as<Result<void>>;
   { device.copy_out(std::uint64_t{}, to) } noexcept -> std::same_as<Result<void>>;
 };
-/// A device that lists the kernels that it has loaded, and has a name for errors.
+/// A device that lists the kernels that it has loaded and the weight types that kernels read, and has a name for errors.
 template <class D>
 concept ListsKernels = requires(const D& device) {
   { D::kName } -> std::convertible_to<std::string_view>;
+  { D::weight_types() } noexcept -> std::same_as<Span<const UploadFunctions>>;
   { device.signatures() } noexcept -> std::same_as<Span<const KernelSignature>>;
 };
 /// A device that makes its commands of a placed step: `command_bytes` of them at the begin of the step's memory, and
@@ -58,8 +60,8 @@ concept MakesCommands = std::constructible_from<typename D::Commands, const Allo
                           { made.pieces() } noexcept -> std::same_as<std::size_t>;
                         };
 /// A device that moves bytes with a step's own commands: it has what was copied in for the step, and hears before a step
-/// what the host will look at when it has ended; the host may put other bytes in place of those. With an index, bytes
-/// begin so many words further as the word at that address then says.
+/// what the host will look at when it has ended. With an index, bytes begin so many words further as the word at that
+/// address then says. amend() puts others in place of bytes that were read: in the host's copy alone, not on the device.
 template <class D>
 concept CarriesBytes =
     requires(D& device, std::uint64_t address, std::uint64_t bytes, std::uint64_t index, Span<const std::byte> others) {
@@ -115,7 +117,8 @@ template <class D> struct CheckRecordedDevice {
                 "zrt: a recorded device needs Memory (address, bytes, span), allocate_for(role, bytes) and "
                 "host_view(address); see docs/adding-a-backend.md");
   static_assert(MovesBytes<D>, "zrt: a recorded device needs copy_in(address, bytes) and copy_out(address, bytes)");
-  static_assert(ListsKernels<D>, "zrt: a recorded device needs kName and signatures(), the kernels that it has loaded");
+  static_assert(ListsKernels<D>,
+                "zrt: a recorded device needs kName, weight_types() and signatures(), the kernels that it has loaded");
   static_assert(
       MakesCommands<D>,
       "zrt: a recorded device needs Commands (pieces), command_bytes(record) and make_commands(step, commands)");

@@ -26,7 +26,7 @@ template <class Self, class Memory> class ServedDevice {
 
   /// Errors: those of WeightStore::expect and take.
   [[nodiscard]] Result<void> expect(const WeightView& view) noexcept {
-    return self().weight_store().expect(view, Self::kName);
+    return self().weight_store().expect(view, WeightReader::of<Self>());
   }
   [[nodiscard]] Result<Weight> weight(const WeightView& view) noexcept {
     return self().weight_store().take(self(), view);

@@ -10,6 +10,16 @@
 
 namespace zrt::inline ZRT_ABI::device {
 
+/// Whose kernels read a weight: its name for errors, and the types that they read.
+struct WeightReader {
+  std::string_view name{};
+  Span<const UploadFunctions> types{};
+
+  template <class Device> [[nodiscard]] static constexpr WeightReader of() noexcept {
+    return {Device::kName, Device::weight_types()};
+  }
+};
+
 /// How a weight is uploaded: its parts, and where they begin.
 struct WeightMatrix {
   const UploadFunctions* layout = nullptr;
@@ -19,15 +29,13 @@ struct WeightMatrix {
   std::uint32_t blocks = 0;
   std::uint64_t row_bytes = 0;
 
-  /// `reader` is whose kernels read it, for errors.
-  ///
   /// Errors: Errc::unsupported_weight_type, shape_mismatch for data shorter than the shape, size_overflow.
-  [[nodiscard]] static Result<WeightMatrix> of(const WeightView& view, std::string_view reader) noexcept {
+  [[nodiscard]] static Result<WeightMatrix> of(const WeightView& view, const WeightReader& reader) noexcept {
     WeightMatrix m;
-    m.layout = upload_of(view.dtype, view.shape.rank == 1);
+    m.layout = upload_of(view.dtype, view.shape.rank == 1, reader.types);
     if (m.layout == nullptr)
       return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype),
-                  ", which no kernel of ", reader, " reads");
+                  ", which no kernel of ", reader.name, " reads");
     const auto elements = view.shape.elements({}).get(view.name);
     if (!elements) return pass(elements);
     m.cols = view.shape.last().extent;

@@ -22,7 +22,7 @@ template <class Memory> class WeightStore {
       : pools_(allocator), classes_(allocator), largest_(largest) {}
 
   /// Errors: those of WeightMatrix::of; Errc::size_overflow, out_of_memory.
-  [[nodiscard]] Result<void> expect(const WeightView& view, std::string_view reader) noexcept {
+  [[nodiscard]] Result<void> expect(const WeightView& view, const WeightReader& reader) noexcept {
     const auto matrix = WeightMatrix::of(view, reader);
     if (!matrix) return pass(matrix);
     const auto found = class_of(view);
@@ -38,7 +38,7 @@ template <class Memory> class WeightStore {
   ///
   /// Errors: those of expect(), of MemoryPool and of the device.
   template <class Device> [[nodiscard]] Result<Weight> take(Device& device, const WeightView& view) noexcept {
-    const auto matrix = WeightMatrix::of(view, Device::kName);
+    const auto matrix = WeightMatrix::of(view, WeightReader::of<Device>());
     if (!matrix) return pass(matrix);
     const auto pool = pool_for(device, view, matrix->places.bytes);
     if (!pool) return pass(pool);

@@ -87,10 +87,13 @@ template <class Kernels> void check_experts(Kernels&& kernels) {
   constexpr std::uint32_t kTokens = 3, kUsed = 2, kExperts = 4, kStride = 51, kFirst = 9, kRows = 37,
                           kPairs = kTokens * kUsed;
   const std::vector<std::int32_t> ids{0, 3, 2, 1, 1, 4};
-  for (const device::UploadFunctions& type : device::kUploads)
+  for (const device::UploadFunctions& type : kernels.types())
     for (const bool by_pair : {false, true}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " by pair " << by_pair);
-      const KernelMatrix w(random, type.dtype, kExperts * kStride, info(type.dtype).block_elems == 256 ? 512 : 96);
+      const KernelMatrix w(random, type.dtype, kExperts * kStride,
+                           info(type.dtype).block_elems == 256 ? 512
+                           : info(type.dtype).block_elems > 32 ? 384
+                                                               : 96);
       const std::vector<float> x = reals(random, std::size_t{by_pair ? kPairs : kTokens} * w.cols, 5.0f),
                                bias = by_pair ? reals(random, kExperts * kRows) : std::vector<float>();
       const std::vector<float> all = product_of(w, x, {});

@@ -2,7 +2,7 @@
 // tests/support/kernel_checks/ops.hpp: the kernels that are no matrix products, against the ops' own references.
 //
 // `kernels.launch(name)` makes one launch: input, output, same_as and absent give its buffers, push its values, run its
-// grid.
+// grid. `kernels.types()` are the weight types that the device's kernels read.
 #pragma once
 
 #include <zrt/ops/embedding.hpp>
@@ -34,7 +34,7 @@ template <class O> void reference(const HostCall<O>& call) { O::reference(call, 
 /// Rows of tables of each type.
 template <class Kernels> void check_embedding(Kernels&& kernels) {
   std::mt19937 random(1);
-  for (const device::UploadFunctions& type : device::kUploads)
+  for (const device::UploadFunctions& type : kernels.types())
     for (const std::uint32_t blocks : {1u, 9u}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << blocks);
       // Forty rows: more than one group of any type.

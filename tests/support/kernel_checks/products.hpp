@@ -15,6 +15,9 @@ inline const device::ProductKernels& product(DType dtype) {
   return **device::find_product({.dtype = dtype}, quant::facts(dtype)->act);
 }
 
+/// Whether a scale of the type can be infinite: one of a byte cannot.
+inline bool has_infinity(DType dtype) { return dtype != DType::mxfp4 && dtype != DType::nvfp4; }
+
 /// Launches `kernel` (matvec or matmul) on a matrix and rows of f32, which are rounded first where the type wants it, with
 /// `values` behind the matrix's rows and columns; y has their products.
 template <class Kernels>
@@ -99,13 +102,13 @@ template <class Kernels> void check_matvec(Kernels&& kernels) {
   const std::vector<Case> of_32 = {{1, 1, 1},   {32, 3, 8},   {51, 17, 3}, {16, 64, 9},
                                    {35, 65, 2}, {16, 131, 1}, {9, 130, 1}, {32, 30, 1}};
   const std::vector<Case> of_1 = {{1, 8, 1}, {32, 40, 4}, {51, 256, 3}, {32, 72, 1}, {43, 520, 5}, {32, 24, 2}};
-  for (const device::UploadFunctions& type : device::kUploads) {
+  for (const device::UploadFunctions& type : kernels.types()) {
     const std::uint32_t elems = info(type.dtype).block_elems;
-    for (const Case& c : elems == 256 ? of_256 : elems == 32 ? of_32 : of_1) {
+    for (const Case& c : elems == 256 ? of_256 : elems != 1 ? of_32 : of_1) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << c.rows << " x " << c.blocks << ", " << c.tokens);
       KernelMatrix w(random, type.dtype, c.rows, c.blocks * elems);
-      // An infinity stays in its row; MXFP4 has none.
-      if (c.rows == 32 && elems != 1 && type.dtype != DType::mxfp4)
+      // An infinity stays in its row; scales of a byte have none.
+      if (c.rows == 32 && elems != 1 && has_infinity(type.dtype))
         w.set_scale(3 * w.blocks, std::numeric_limits<float>::infinity());
       const std::vector<float> x = reals(random, std::size_t{c.tokens} * w.cols, 5.0f),
                                bias = c.rows > 32 ? reals(random, c.rows) : std::vector<float>();
@@ -124,14 +127,16 @@ template <class Kernels> void check_matmul(Kernels&& kernels) {
   };
   // Blocks of 256 leave no step unfilled.
   const Case cases[] = {{1, 1, 1}, {16, 16, 3}, {70, 5, 1}, {37, 67, 2}, {8, 33, 9}};
-  for (const auto& [dtype, parts, write] : device::kUploads)
+  for (const auto& [dtype, parts, write] : kernels.types())
     for (const Case& c : cases) {
       SCOPED_TRACE(testing::Message() << name(dtype) << " " << c.rows << " x " << c.blocks << ", " << c.tokens);
       const std::uint32_t elems = info(dtype).block_elems;
-      const std::uint32_t cols = elems == 256 ? (c.blocks + 2) / 3 * 256 : elems == 32 ? c.blocks * 32 : c.blocks * 40;
+      const std::uint32_t cols = elems == 256 ? (c.blocks + 2) / 3 * 256
+                                 : elems != 1 ? c.blocks * elems
+                                              : c.blocks * 40;
       KernelMatrix w(random, dtype, c.rows, cols);
-      // An infinity stays in its row; MXFP4 has none.
-      if (c.rows == 70 && elems != 1 && dtype != DType::mxfp4)
+      // An infinity stays in its row; scales of a byte have none.
+      if (c.rows == 70 && elems != 1 && has_infinity(dtype))
         w.set_scale(64 * w.blocks, std::numeric_limits<float>::infinity());
       const std::vector<float> x = reals(random, std::size_t{c.tokens} * w.cols, 5.0f),
                                bias = c.rows == 37 ? reals(random, c.rows) : std::vector<float>();
@@ -144,7 +149,7 @@ template <class Kernels> void check_matmul(Kernels&& kernels) {
 /// That a token has the same bits from both kernels, among how many it ever is, for odd, prime and large numbers of rows.
 template <class Kernels> void check_numbers_of_tokens(Kernels&& kernels) {
   std::mt19937 random(9);
-  for (const device::UploadFunctions& type : device::kUploads)
+  for (const device::UploadFunctions& type : kernels.types())
     for (const std::uint32_t rows : {7u, 61u, 257u}) {
       const KernelMatrix w(random, type.dtype, rows, rows == 257 ? 512 : 256);
       const std::vector<float> x = reals(random, std::size_t{64} * w.cols, 5.0f), bias = reals(random, rows);

@@ -6,7 +6,7 @@
 #include <zrt/core/atomic.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/ops/host.hpp>
-#include <zrt/quant/forms.hpp>
+#include <zrt/quant/code_form.hpp>
 
 #include <array>
 #include <bit>
@@ -32,37 +32,16 @@ template <class L> [[nodiscard]] consteval bool has_packed_sizes() noexcept {
     return L::kElems % kPackedElems == 0 && (L::kRun == 16 || L::kRun == 32) && L::kPart == L::kRun;
 }
 
-/// How scales and offsets are stored: as the file has them, or as f32.
-template <class L> [[nodiscard]] consteval DType scale_type() noexcept {
-  using Form = quant::BlockForm<L::kDType>;
-  if constexpr (requires { L::kScaleType; }) return L::kScaleType;
-  if (&L::scale != &Form::scale || L::kScaleUnit != 1.0f || L::kRun == 256) return DType::f32;
-  if constexpr (L::kHasOffset) {
-    if constexpr (!std::derived_from<L, quant::BlockWithOffset<L::kDType>>)
-      return DType::f32;
-    else if (&L::offset != &quant::BlockWithOffset<L::kDType>::offset)
-      return DType::f32;
-  }
-  return DType::f16;
-}
-
 template <class L> [[nodiscard]] consteval PackedForm packed_form() noexcept {
   PackedForm form;
   form.run = L::kRun;
-  form.scale = scale_type<L>();
   form.has_offset = L::kHasOffset;
   if (L::kRun == 256) form.part = L::kPart < 32 ? 16 : 32;
-  if constexpr (requires { L::Integers::kCodes; }) {
-    form.levels = L::Integers::kCodes.data();
-    form.bits = static_cast<std::uint32_t>(std::bit_width((L::Integers::kCodeCount - 1) | 1));
-  } else if constexpr (requires { L::Integers::kLow; }) {
-    const auto bits =
-        static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(L::Integers::kHigh - L::Integers::kLow)));
-    if (bits > 0 && bits < 7) {  // seven bits would take four planes and save little
-      form.bits = bits;
-      form.lowest = L::Integers::kLow;
-    }
-  }
+  constexpr quant::CodeForm kCodes = quant::code_form<L>();
+  form.levels = kCodes.levels;
+  form.lowest = kCodes.lowest;
+  form.bits = kCodes.bits;
+  form.scale = kCodes.scale;
   return form;
 }
 
@@ -100,19 +79,6 @@ inline void put_scale(DType type, std::byte* scales, std::size_t r, float d) noe
     write_little<std::uint16_t>(scales + 2 * r, type == DType::f16 ? to_f16(d).bits : to_bf16(d).bits);
 }
 
-/// The code of each integer, by its byte.
-template <class L> [[nodiscard]] consteval std::array<std::uint8_t, 256> codes_of() noexcept {
-  std::array<std::uint8_t, 256> codes{};
-  for (int q = -128; q < 128; ++q) {
-    auto& code = codes[static_cast<std::uint8_t>(q)];
-    if constexpr (requires { L::Integers::kCodes; })
-      code = L::Integers::code(static_cast<std::int8_t>(q));
-    else
-      code = static_cast<std::uint8_t>(q - packed_form<L>().lowest);
-  }
-  return codes;
-}
-
 /// Writes the codes of a block of row `r`.
 template <class L> void put_block(const std::byte* block, std::size_t r, std::byte* to) noexcept {
   constexpr PackedForm kForm = packed_form<L>();
@@ -121,7 +87,7 @@ template <class L> void put_block(const std::byte* block, std::size_t r, std::by
   std::uint8_t codes[L::kElems];
   L::unpack(block, q);
   if constexpr (kForm.levels != nullptr) {
-    static constexpr std::array<std::uint8_t, 256> kCodes = codes_of<L>();
+    static constexpr std::array<std::uint8_t, 256> kCodes = quant::codes_of(quant::code_form<L>());
     for (std::uint32_t i = 0; i < L::kElems; ++i) codes[i] = kCodes[static_cast<std::uint8_t>(q[i])];
   } else {
     for (std::uint32_t i = 0; i < L::kElems; ++i) codes[i] = static_cast<std::uint8_t>(q[i] - kForm.lowest);

@@ -115,6 +115,9 @@ class BackendDevice : public device::ServedDevice<BackendDevice<Transport, Targe
   }
   [[nodiscard]] WeightStore& weight_store() noexcept { return opened_->weights; }
 
+  [[nodiscard]] static constexpr Span<const device::UploadFunctions> weight_types() noexcept {
+    return device::kUploads;
+  }
   [[nodiscard]] Span<const device::KernelSignature> signatures() const noexcept {
     return opened_->kernels.signatures();
   }

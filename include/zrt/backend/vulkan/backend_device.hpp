@@ -77,6 +77,9 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
   }
   [[nodiscard]] WeightStore& weight_store() noexcept { return opened_->weights; }
 
+  [[nodiscard]] static constexpr Span<const device::UploadFunctions> weight_types() noexcept {
+    return device::kAllUploads;
+  }
   [[nodiscard]] Span<const device::KernelSignature> signatures() const noexcept {
     return opened_->kernels.signatures();
   }

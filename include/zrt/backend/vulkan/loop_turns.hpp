@@ -29,7 +29,7 @@ constexpr std::uint64_t product_turns(bool vector, std::uint64_t block, std::uin
   if (vector) return row_turns(cols, block, std::min<std::uint64_t>(tokens, block == 1 ? 4 : 8));
   const std::uint64_t of_group = std::min<std::uint64_t>(tokens, 64);
   if (block == 1) return parts_of(of_group, 8) * (row_turns(cols, block, 1) + 1) + 1;
-  const std::uint64_t together = block == 32 ? 16 : 8;
+  const std::uint64_t together = block == 256 ? 8 : 16;
   return parts_of(of_group, 2 * together) * (row_turns(cols, block, together) + 1) + 1;
 }
 

@@ -104,9 +104,10 @@ struct SelfTestRun {
                                                         const DeviceNumerics& numerics,
                                                         const Allocator& allocator) noexcept {
   detail::SelfTestRun run{&device, &kernels, numerics};
-  return device::for_each_kernel_case(allocator, {&run, [](void* context, const device::KernelCase& c) noexcept {
-                                                    return (*static_cast<const detail::SelfTestRun*>(context))(c);
-                                                  }});
+  return device::for_each_kernel_case(allocator, device::kAllUploads,
+                                      {&run, [](void* context, const device::KernelCase& c) noexcept {
+                                         return (*static_cast<const detail::SelfTestRun*>(context))(c);
+                                       }});
 }
 
 }  // namespace zrt::inline ZRT_ABI::vulkan

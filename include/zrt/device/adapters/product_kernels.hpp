@@ -17,18 +17,15 @@ struct ProductKernels {
   quant::Act act;        ///< what its activations are rounded to
   std::uint32_t tokens;  ///< that one workgroup of matvec_<type> multiplies with the weights it reads
 };
-/// One line per weight type.
-inline constexpr auto kProductKernels = std::to_array<ProductKernels>({
-    {DType::f32, quant::Act::none, 4},
-    {DType::f16, quant::Act::none, 4},
-    {DType::bf16, quant::Act::none, 4},
-    {DType::q8_0, quant::Act::q8_32, 8},
-    {DType::q4_0, quant::Act::q8_32, 8},
-    {DType::mxfp4, quant::Act::q8_32, 8},
-    {DType::q4_k, quant::Act::q8_256, 8},
-    {DType::q5_k, quant::Act::q8_256, 8},
-    {DType::q6_k, quant::Act::q8_256, 8},
-});
+/// Every weight type that kernels read.
+inline constexpr auto kProductKernels = [] {
+  std::array<ProductKernels, kAllUploads.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const DType dtype = kAllUploads[i].dtype;
+    all[i] = {dtype, quant::facts<quant::OwnTypes>(dtype)->act, info(dtype).block_elems == 1 ? 4u : 8u};
+  }
+  return all;
+}();
 /// Rows of one workgroup of matvec_<type>.
 inline constexpr std::uint32_t kVectorRows = 32;
 /// Rows and tokens of one workgroup of a matrix kernel.

@@ -34,9 +34,9 @@ class KernelCases {
  public:
   KernelCases(CaseData& data, const CaseVisitor& visit) noexcept : data_(&data), visit_(visit) {}
 
-  /// Visits one case of each kernel of kernels/, at least. Errors: those of the visitor.
-  [[nodiscard]] Result<void> visit_all() noexcept {
-    for (const UploadFunctions& type : kUploads) {
+  /// Visits one case of each kernel of a device that reads `types`, at least. Errors: those of the visitor.
+  [[nodiscard]] Result<void> visit_all(Span<const UploadFunctions> types) noexcept {
+    for (const UploadFunctions& type : types) {
       if (auto r = embedding(type); !r) return r;
       if (auto r = products(type); !r) return r;
       if (auto r = experts(type); !r) return r;
@@ -628,12 +628,13 @@ class KernelCases {
   CaseVisitor visit_;
 };
 
-/// Visits a case of each kernel that zrt has. Errors: Errc::out_of_memory; those of the visitor.
+/// Visits a case of each kernel of a device that reads `types`. Errors: Errc::out_of_memory; those of the visitor.
 [[nodiscard]] ZRT_COLD inline Result<void> for_each_kernel_case(const Allocator& allocator,
+                                                                Span<const UploadFunctions> types,
                                                                 const CaseVisitor& visit) noexcept {
   auto data = CaseData::make(allocator);
   if (!data) return pass(data);
-  return KernelCases(*data, visit).visit_all();
+  return KernelCases(*data, visit).visit_all(types);
 }
 
 }  // namespace zrt::inline ZRT_ABI::device

@@ -67,23 +67,29 @@ struct UploadPart {
 /// parts of a block have together its bytes.
 template <DType T> struct Upload;
 
-/// The parts of one weight type; together they have the bytes of a block.
+/// The parts of one weight type.
 template <class U>
-concept UploadLayout = requires(const std::byte* block, std::byte* const* to) {
+concept PartedLayout = requires(const std::byte* block, std::byte* const* to) {
   { U::kDType } -> std::convertible_to<DType>;
   { U::kParts[0] } -> std::convertible_to<UploadPart>;
   { U::split(block, to) } noexcept -> std::same_as<void>;
-  requires[] {
-    std::uint32_t bytes = 0;
-    for (const UploadPart& part : U::kParts) bytes += part.block_bytes;
-    return bytes == info(U::kDType).block_bytes;
-  }
-  ();
 };
+
+/// Bytes of a block's parts.
+template <PartedLayout U>
+inline constexpr std::uint32_t kPartedBytes = [] {
+  std::uint32_t bytes = 0;
+  for (const UploadPart& part : U::kParts) bytes += part.block_bytes;
+  return bytes;
+}();
+
+/// The parts of one weight type; together they have the bytes of a block.
+template <class U>
+concept UploadLayout = PartedLayout<U> && kPartedBytes<U> == info(U::kDType).block_bytes;
 
 /// Writes a matrix of `rows` rows, `row_bytes` apart, of `blocks` blocks each; part p begins at `to[p]`. The first part is
 /// written from its beginning to its end, as memory behind a bus wants it.
-template <UploadLayout U>
+template <PartedLayout U>
 constexpr void upload(const std::byte* matrix, std::uint64_t row_bytes, std::uint32_t rows, std::uint32_t blocks,
                       std::byte* const* to) noexcept {
   constexpr std::uint32_t kBytes = info(U::kDType).block_bytes;
@@ -101,7 +107,7 @@ constexpr void upload(const std::byte* matrix, std::uint64_t row_bytes, std::uin
       } else {
         static_assert(kFirst.together == 1);
         // [parts][rows of the group]
-        std::array<std::byte, kFirst.group * kBytes> parted;
+        std::array<std::byte, kFirst.group * kPartedBytes<U>> parted;
         for (std::uint32_t r = 0; r < count; ++r) {
           std::array<std::byte*, U::kParts.size()> places{};
           std::size_t part_at = 0;

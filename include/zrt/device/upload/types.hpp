@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/device/upload/types.hpp: the weight types that the kernels read, and their parts by DType at run time.
+// zrt/device/upload/types.hpp: the weight types that kernels read, and their parts by DType at run time.
 #pragma once
 
 #include <zrt/core/span.hpp>
 #include <zrt/device/upload/mxfp4.hpp>
 #include <zrt/device/upload/plain.hpp>
+#include <zrt/device/upload/planes.hpp>
 #include <zrt/device/upload/q4_0.hpp>
 #include <zrt/device/upload/q4_k.hpp>
 #include <zrt/device/upload/q5_k.hpp>
 #include <zrt/device/upload/q6_k.hpp>
 #include <zrt/device/upload/q8_0.hpp>
+#include <zrt/quant/types.hpp>
 
+#include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
 namespace zrt::inline ZRT_ABI::device {
 
-/// Every type that kernels/ has matrix products of: one line per type.
+/// The types with parts of their own, of which every device has matrix products: one line per type.
 // clang-format off
 using UploadTypes = boost::mp11::mp_list<
     Upload<DType::f32>,
@@ -28,6 +31,17 @@ using UploadTypes = boost::mp11::mp_list<
     Upload<DType::q5_k>,
     Upload<DType::q6_k>>;
 // clang-format on
+
+namespace detail {
+
+template <class L> using HasPartsOfItsOwn = boost::mp11::mp_bool<requires { Upload<L::kDType>::kDType; }>;
+template <class L> using PlaneUploadOf = PlaneUpload<L>;
+
+}  // namespace detail
+
+/// All other types of zrt, in planes.
+using PlaneTypes = boost::mp11::mp_transform<detail::PlaneUploadOf,
+                                             boost::mp11::mp_remove_if<quant::OwnTypes, detail::HasPartsOfItsOwn>>;
 
 inline constexpr std::size_t kMaxParts = 4;
 
@@ -82,18 +96,23 @@ template <class... U> consteval auto upload_table(boost::mp11::mp_list<U...>) {
 
 /// Every type in UploadTypes, in its order.
 inline constexpr auto kUploads = detail::upload_table(UploadTypes{});
+/// Every type in PlaneTypes, in its order.
+inline constexpr auto kPlaneUploads = detail::upload_table(PlaneTypes{});
+/// Both: every type of zrt.
+inline constexpr auto kAllUploads = detail::upload_table(boost::mp11::mp_append<UploadTypes, PlaneTypes>{});
 
 /// Norms, biases and what else has one dimension.
 inline constexpr auto kVectorUploads =
     detail::upload_table(boost::mp11::mp_list<detail::VectorUpload<DType::f32>, detail::VectorUpload<DType::f16>,
                                               detail::VectorUpload<DType::bf16>>{});
 
-/// Returns how a matrix, or a vector, of `dtype` is uploaded, or null when no kernel reads that type.
-[[nodiscard]] constexpr const UploadFunctions* upload_of(DType dtype, bool vector = false) noexcept {
+/// Returns how a matrix, or a vector, of `dtype` is uploaded for kernels that read `types`, or null when none does.
+[[nodiscard]] constexpr const UploadFunctions* upload_of(DType dtype, bool vector = false,
+                                                         Span<const UploadFunctions> types = kAllUploads) noexcept {
   if (vector)
     for (const UploadFunctions& u : kVectorUploads)
       if (u.dtype == dtype) return &u;
-  for (const UploadFunctions& u : kUploads)
+  for (const UploadFunctions& u : types)
     if (u.dtype == dtype) return &u;
   return nullptr;
 }

@@ -85,9 +85,10 @@ template <class Target, PacketTransport Transport>
   };
   Test test{&transport, &table, &cache, timeout,
             cache.has_passed != nullptr || cache.passed != nullptr ? identity_of(transport.device()) : 0};
-  return device::for_each_kernel_case(allocator, {&test, [](void* context, const device::KernelCase& c) noexcept {
-                                                    return (*static_cast<const Test*>(context))(c);
-                                                  }});
+  return device::for_each_kernel_case(allocator, device::kUploads,
+                                      {&test, [](void* context, const device::KernelCase& c) noexcept {
+                                         return (*static_cast<const Test*>(context))(c);
+                                       }});
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
