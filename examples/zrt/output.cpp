@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/output.cpp: exit statuses, errors on stderr, and small conversions of option values.
 #include "output.hpp"
+#include <zrt/ops/kv_page.hpp>
 
 #include <array>
 #include <cerrno>

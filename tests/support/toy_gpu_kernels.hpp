@@ -247,8 +247,7 @@ template <DType T> void rope_kv_write(const Group& g) noexcept {
   if (g.x >= heads + kv_heads) {
     const std::uint32_t head = g.x - heads - kv_heads;
     const float* v = g.buffer<float>(2) + (std::uint64_t{g.y} * kv_heads + head) * value_dim;
-    for (std::uint32_t i = 0; i < value_dim; ++i) page.store(at, page.value(head, token) + i, v[i]);
-    return;
+    return page.store_value(at, head, token, v);
   }
   const bool query = g.x < heads;
   const std::uint32_t head = query ? g.x : g.x - heads;
@@ -262,8 +261,7 @@ template <DType T> void rope_kv_write(const Group& g) noexcept {
   if (query)
     std::ranges::copy(x, g.buffer<float>(10) + from);
   else
-    for (std::uint32_t i = 0; i < dim; ++i)
-      page.store(at, page.key(head, token) + std::uint64_t{i} * kPageTokens, x[i]);
+    page.store_key(at, head, token, x.data());
 }
 
 /// The first workgroup of a token computes all of its heads.

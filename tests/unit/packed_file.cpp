@@ -140,6 +140,10 @@ TEST_F(PackedFiles, WhatHoldsSomethingElseIsRefusedAndStays) {
   put("");
   EXPECT_EQ(refused(file).code(), Errc::invalid_file);
   fs::remove(path_);
+  fs::create_directory(path_);
+  EXPECT_EQ(refused(file).code(), Errc::io_error);
+  EXPECT_TRUE(fs::is_directory(path_));
+  fs::remove(path_);
   (void)logits_of(file, path_);
   std::string damaged = bytes();
   damaged[40] = static_cast<char>(damaged[40] ^ 1);
@@ -149,6 +153,63 @@ TEST_F(PackedFiles, WhatHoldsSomethingElseIsRefusedAndStays) {
   const Error error = refused(file, On::reference);
   EXPECT_EQ(error.code(), Errc::invalid_argument);
   EXPECT_NE(error.text().find("packs no weights"), std::string_view::npos) << error.text();
+}
+
+/// What is at the path may be gone or damaged when an engine comes back.
+TEST_F(PackedFiles, AnEvictedEngineComesBack) {
+  const test::ModelFile file = model(3);
+  const std::vector<float> expected = logits_of(file, path_);
+  EngineOptions options;
+  options.logit_rows = 64;
+  options.packed_file = path_;
+  const auto engine = test::open_engine(On::cpu, file.bytes(), options);
+  ASSERT_TRUE(engine) << engine.error().text();
+  const std::string kept = bytes();
+  for (const std::string& there : {kept, std::string("something else"), kept.substr(0, 100), std::string()}) {
+    ASSERT_TRUE((*engine)->evict());
+    put(there);
+    if (there.empty()) fs::remove(path_);
+    const auto back = (*engine)->reopen();
+    ASSERT_TRUE(back) << back.error().text();
+    std::vector<float> all;
+    const auto done = (*engine)->evaluate(
+        test::tiny_prompt(64, 20, 21), test::tiny_prompt(64, 4, 22),
+        [&](std::uint32_t, std::span<const float> row) { all.insert(all.end(), row.begin(), row.end()); });
+    EXPECT_TRUE(done) << done.error().text();
+    EXPECT_EQ(all, expected);
+    EXPECT_EQ(bytes(), there.empty() ? kept : there) << "only what is missing is written";
+  }
+}
+
+/// A model's file is known by its size and time: edited in one place, it is another.
+TEST_F(PackedFiles, AnEditedModelTakesNothingOld) {
+  const std::string of_model = (folder_ / "model.gguf").string();
+  const auto write_model = [&](std::span<const std::byte> what) {
+    std::ofstream(of_model, std::ios::binary | std::ios::trunc)
+        .write(reinterpret_cast<const char*>(what.data()), static_cast<std::streamsize>(what.size()));
+  };
+  const auto logits = [&](std::string_view packed) {
+    EngineOptions options;
+    options.logit_rows = 64;
+    options.packed_file = packed;
+    const auto engine = test::open_engine(On::cpu, of_model, options);
+    std::vector<float> all;
+    EXPECT_TRUE(engine && (*engine)->evaluate(test::tiny_prompt(64, 20, 21), test::tiny_prompt(64, 4, 22),
+                                              [&](std::uint32_t, std::span<const float> row) {
+                                                all.insert(all.end(), row.begin(), row.end());
+                                              }));
+    return all;
+  };
+  const test::ModelFile file = model(3);
+  std::vector<std::byte> bytes(file.bytes().begin(), file.bytes().end());
+  write_model(bytes);
+  const std::vector<float> before = logits(path_);
+  // In the middle of a weight of the last layers, which lie at the end.
+  bytes[bytes.size() - 200] ^= std::byte{0x11};
+  write_model(bytes);
+  const std::vector<float> after = logits({});
+  EXPECT_NE(after, before);
+  EXPECT_EQ(logits(path_), after);
 }
 
 TEST_F(PackedFiles, AFolderThatCannotBeWrittenEndsNothing) {

@@ -20,6 +20,18 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI {
 
+/// Whether `path` names something, a link to nothing too.
+///
+/// Errors: Errc::out_of_memory; Errc::invalid_argument for a path with a zero byte.
+[[nodiscard]] inline Result<bool> file_exists(std::string_view path, const Allocator& allocator) noexcept {
+  if (path.find('\0') != path.npos) return fail(Errc::invalid_argument, "a path holds a zero byte");
+  String terminated(allocator);
+  if (auto r = terminated.append(path); !r) return pass(r);
+  if (auto r = terminated.push_back('\0'); !r) return pass(r);
+  struct stat status{};
+  return ::lstat(terminated.view().data(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 /// Owns a read-only mapping of a regular file; move-only. The file's descriptor is closed already.
 ///
 /// A process that shortens the file meanwhile makes the missing pages fault on access.
@@ -29,12 +41,15 @@ class FileMapping {
   FileMapping(const FileMapping&) = delete;
   FileMapping& operator=(const FileMapping&) = delete;
   FileMapping(FileMapping&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        modified_(std::exchange(other.modified_, 0)) {}
   FileMapping& operator=(FileMapping&& other) noexcept {
     if (this != &other) {
       unmap();
       data_ = std::exchange(other.data_, nullptr);
       size_ = std::exchange(other.size_, 0);
+      modified_ = std::exchange(other.modified_, 0);
     }
     return *this;
   }
@@ -60,6 +75,8 @@ class FileMapping {
   }
 
   [[nodiscard]] Span<const std::byte> span() const noexcept { return {data_, size_}; }
+  /// When the file was last written before it was mapped, in nanoseconds since 1970; 0 without a file.
+  [[nodiscard]] std::uint64_t modified() const noexcept { return modified_; }
 
   /// Lets the system take back what it has read of the file; it is read again where it is needed.
   void release_pages() const noexcept {
@@ -106,6 +123,8 @@ class FileMapping {
     if (memory == MAP_FAILED) return system_failure("cannot map", path, errno);
     mapping.data_ = static_cast<const std::byte*>(memory);
     mapping.size_ = *size;
+    mapping.modified_ = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+                        static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
     return mapping;
   }
 
@@ -113,10 +132,12 @@ class FileMapping {
     if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
     data_ = nullptr;
     size_ = 0;
+    modified_ = 0;
   }
 
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  std::uint64_t modified_ = 0;
 };
 
 }  // namespace zrt::inline ZRT_ABI

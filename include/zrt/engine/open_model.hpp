@@ -2,6 +2,7 @@
 // zrt/engine/open_model.hpp: a model file, read, compiled and bound to a backend with its workers.
 #pragma once
 
+#include <zrt/core/checksum.hpp>
 #include <zrt/core/owned.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/engine/adapter_pool.hpp>
@@ -53,18 +54,23 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     device_ = make_device<B>(options_.allocator, threads_, device_options_);
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
-    std::uint64_t model = 0;
-    if (!options_.packed_file.empty())
-      if (auto r = take_packed(model); !r) return r;
+    bool keeps = !options_.packed_file.empty();
+    if (keeps)
+      if (auto r = take_packed(); !r) {
+        // What ran before runs again, whatever happened to the file.
+        if (!was_bound_) return r;
+        options_.log(LogLevel::warn, r.error().text());
+        keeps = false;
+      }
     auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
                                                exec::OpAdapters<B>::template with_rows<Catalog>(*loaded_.ops),
                                                plan_weights(), sizes_, device_, observer_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
-    if constexpr (requires { device_.keep_packed(options_.packed_file, model); })
-      if (!options_.packed_file.empty())
-        if (auto r = device_.keep_packed(options_.packed_file, model); !r)
-          options_.log(LogLevel::warn, r.error().text());
+    was_bound_ = true;
+    if constexpr (requires { device_.keep_packed(options_.packed_file); })
+      if (keeps)
+        if (auto r = device_.keep_packed(options_.packed_file); !r) options_.log(LogLevel::warn, r.error().text());
     if constexpr (requires { B::Device::kCopiesWeights; }) file().release_pages();
     return {};
   }
@@ -151,17 +157,17 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
  private:
-  /// Names the model for its file of packed weights, and opens that. A file of another model is written anew later, and
-  /// so is one that is not there.
-  [[nodiscard]] Result<void> take_packed([[maybe_unused]] std::uint64_t& model) noexcept {
-    if constexpr (requires { device_.take_packed(options_.packed_file, model); }) {
-      const auto own = identity();
-      if (!own) return pass(own);
-      model = own->fingerprint;
-      auto taken = device_.take_packed(options_.packed_file, model);
-      const bool missing =
-          !taken && (taken.error().code() == Errc::io_error || taken.error().code() == Errc::invalid_argument);
-      return missing ? Result<void>{} : taken;
+  /// Names the model for its file of packed weights, and opens that.
+  [[nodiscard]] Result<void> take_packed() noexcept {
+    if constexpr (requires { device_.keep_packed(options_.packed_file); }) {
+      if (!file().has_data())
+        return fail(Errc::invalid_argument, "packed_file is given, but the model comes through a reader");
+      // Of a file its size and time, as builds know files by; what a host holds in memory is read.
+      const Span<const std::byte> bytes = file().memory();
+      Fingerprint id;
+      id.add(bytes.size());
+      id.add(file().modified() != 0 ? file().modified() : checksum(bytes));
+      return device_.take_packed(options_.packed_file, {bytes, id.value()});
     } else {
       return fail(Errc::invalid_argument, "packed_file is given, but ", B::name, " packs no weights");
     }
@@ -253,6 +259,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   TensorCopies copies_;
   AdapterPool adapters_;
   String packed_file_;
+  bool was_bound_ = false;
   Owned<exec::ThreadPool> pool_;
   ThreadHook threads_{};
   exec::ExecutorSizes sizes_{};

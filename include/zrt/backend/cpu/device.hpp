@@ -47,24 +47,29 @@ class KernelDevice : public exec::HostDevice {
     return packed_.get();
   }
 
-  /// Takes packed weights of a model from the file at `path`, if it is one of them.
+  /// Says which model will be bound, and takes its packed weights from the file at `path`. A file that is missing, of
+  /// another model or of another layout gives none.
   ///
-  /// Errors: those of PackedFile::open.
-  [[nodiscard]] Result<void> take_packed(std::string_view path, std::uint64_t model) noexcept {
+  /// Errors: those of PackedFile::open. Packed weights can still be kept after them.
+  [[nodiscard]] Result<void> take_packed(std::string_view path, const PackedModel& model) noexcept {
     auto store = packed();
     if (!store) return pass(store);
-    auto file = PackedFile::open(path, model, allocator());
-    if (!file) return pass(file);
-    (*store)->take_from(std::move(*file));
+    (*store)->take_from(model, {});
+    const auto there = file_exists(path, allocator());
+    if (!there) return pass(there);
+    if (!*there) return {};
+    auto file = PackedFile::open(path, model.id, allocator());
+    if (!file) return file.error().code() == Errc::invalid_argument ? Result<void>{} : Result<void>(pass(file));
+    (*store)->take_from(model, std::move(*file));
     return {};
   }
-  /// Writes the packed weights to `path`, unless all came from there.
+  /// Writes packed weights to `path`, unless all came from there.
   ///
   /// Errors: those of PackedFile::write.
-  [[nodiscard]] Result<void> keep_packed(std::string_view path, std::uint64_t model) noexcept {
+  [[nodiscard]] Result<void> keep_packed(std::string_view path) noexcept {
     auto store = packed();
     if (!store) return pass(store);
-    return (*store)->keep(path, model);
+    return (*store)->keep(path);
   }
 
   /// Takes a weight as it lies; see exec::HostDevice::weight.

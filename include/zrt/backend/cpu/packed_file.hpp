@@ -13,13 +13,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// What a packed weight is made of. Equal keys of one model name equal bytes.
+/// A model whose packed weights are kept: its bytes, and a number that no other contents of them have.
+struct PackedModel {
+  Span<const std::byte> bytes{};
+  std::uint64_t id = 0;
+};
+
+/// Which weight of a model, in which form.
 struct PackedKey {
-  std::uint64_t source = 0;  ///< hash of pieces of the weight from its first byte to its last
-  std::uint64_t form = 0;    ///< hash of the packed form
+  std::uint64_t place = 0;  ///< of its first byte among the model's
+  std::uint64_t form = 0;   ///< hash of the packed form
   std::uint32_t dtype = 0;
   std::uint32_t rows = 0;
   std::uint32_t cols = 0;
@@ -27,21 +34,15 @@ struct PackedKey {
 
   friend bool operator==(const PackedKey&, const PackedKey&) = default;
 
-  [[nodiscard]] static PackedKey of(const HostWeight& w, const PackedForm& form, std::uint32_t matrix_rows) noexcept {
-    return {pieces(w), hash_of(form), static_cast<std::uint32_t>(w.dtype), w.rows, w.cols, matrix_rows};
+  /// Nothing for a weight that is no part of the model's bytes.
+  [[nodiscard]] static std::optional<PackedKey> of(const PackedModel& model, const HostWeight& w,
+                                                   const PackedForm& form, std::uint32_t matrix_rows) noexcept {
+    const auto place = reinterpret_cast<std::uintptr_t>(w.data) - reinterpret_cast<std::uintptr_t>(model.bytes.data());
+    if (place >= model.bytes.size()) return std::nullopt;
+    return PackedKey{place, hash_of(form), static_cast<std::uint32_t>(w.dtype), w.rows, w.cols, matrix_rows};
   }
 
  private:
-  static constexpr std::size_t kPieces = 16, kPieceBytes = 64;
-
-  [[nodiscard]] static std::uint64_t pieces(const HostWeight& w) noexcept {
-    const std::string_view bytes(reinterpret_cast<const char*>(w.data), w.rows * w.row_bytes);
-    if (bytes.size() <= kPieces * kPieceBytes) return hash_bytes(bytes);
-    std::array<std::uint64_t, kPieces> hashes{};
-    for (std::size_t i = 0; i < kPieces; ++i)
-      hashes[i] = hash_bytes(bytes.substr((bytes.size() - kPieceBytes) / (kPieces - 1) * i, kPieceBytes));
-    return hash_bytes({reinterpret_cast<const char*>(hashes.data()), sizeof hashes});
-  }
   [[nodiscard]] static std::uint64_t hash_of(const PackedForm& form) noexcept {
     const std::array<std::uint64_t, 6> fields{
         form.bits, static_cast<std::uint32_t>(form.lowest), form.run,
@@ -50,6 +51,12 @@ struct PackedKey {
     if (form.levels == nullptr) return hash;
     return hash ^ hash_bytes({reinterpret_cast<const char*>(form.levels), 16});
   }
+};
+
+/// A weight in packed form, where it lies.
+struct KeptWeight {
+  PackedKey key;
+  Span<const std::byte> bytes{};
 };
 
 /// Packed weights of one model in a file, mapped. It is of this machine's byte order and of this layout of packed weights.
@@ -90,7 +97,9 @@ class PackedFile {
     if (bytes.size() < sizeof head)
       return fail(Errc::invalid_file, "packed weights: ", bytes.size(), " bytes are no head");
     std::memcpy(&head, bytes.data(), sizeof head);
-    if (head.magic != Head{}.magic) return fail(Errc::invalid_file, "packed weights: the file is of another layout");
+    if (std::memcmp(head.magic.data(), kMagic.data(), kMagic.size() - 1) != 0)
+      return fail(Errc::invalid_file, "packed weights: the file holds something else");
+    if (head.magic != kMagic) return fail(Errc::invalid_argument, "packed weights: the file is of another layout");
     if (head.model != model) return fail(Errc::invalid_argument, "packed weights: the file is of another model");
     if (head.count > (bytes.size() - sizeof head) / sizeof(Entry))
       return fail(Errc::invalid_file, "packed weights: ", head.count, " entries in ", bytes.size(), " bytes");
@@ -103,33 +112,32 @@ class PackedFile {
 
   /// The packed bytes of a weight, `bytes` of them, or null: where the file has none, or damaged ones. Reads them once.
   [[nodiscard]] const std::byte* find(const PackedKey& key, std::uint64_t bytes) const noexcept {
-    const Span<const std::byte> all = mapping_.span();
-    for (std::size_t at = 0; at < list_.size(); at += sizeof(Entry)) {
-      Entry entry;
-      std::memcpy(&entry, list_.data() + at, sizeof entry);
-      if (!(entry.key == key) || entry.bytes != bytes) continue;
-      if (entry.offset % 64 != 0 || entry.offset > all.size() || bytes > all.size() - entry.offset) return nullptr;
-      const auto found = all.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(bytes));
-      return checksum(found) == entry.checksum ? found.data() : nullptr;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const Entry entry = at(i);
+      if (entry.key == key && entry.bytes == bytes) return whole(entry) ? bytes_of(entry).data() : nullptr;
     }
     return nullptr;
   }
+  /// How many weights there are.
+  [[nodiscard]] std::size_t size() const noexcept { return list_.size() / sizeof(Entry); }
+  /// Weight `i`; no bytes where they are damaged. Reads them once.
+  [[nodiscard]] KeptWeight operator[](std::size_t i) const noexcept {
+    const Entry entry = at(i);
+    return {entry.key, whole(entry) ? bytes_of(entry) : Span<const std::byte>{}};
+  }
 
-  /// Writes a file of weights, which takes its name when it is complete. Weights: a range of things with `key`, `data` and
-  /// `bytes`.
+  /// Writes a file of weights, which takes its name when it is complete.
   ///
   /// Errors: those of FileReplacement; Errc::out_of_memory.
-  template <class Weights>
-  [[nodiscard]] static Result<void> write(std::string_view path, std::uint64_t model, const Weights& weights,
+  [[nodiscard]] static Result<void> write(std::string_view path, std::uint64_t model, Span<const KeptWeight> weights,
                                           const Allocator& allocator) noexcept {
     FileReplacement file(allocator);
     if (auto r = file.open(path); !r) return r;
     Vector<Entry> listed(allocator);
     std::uint64_t end = align_up(sizeof(Head) + weights.size() * sizeof(Entry), 64);
-    for (const auto& w : weights) {
-      const Entry entry{w.key, end, w.bytes, checksum({w.data, static_cast<std::size_t>(w.bytes)})};
-      if (auto r = listed.push_back(entry); !r) return r;
-      end = align_up(end + w.bytes, 64);
+    for (const KeptWeight& w : weights) {
+      if (auto r = listed.push_back(Entry{w.key, end, w.bytes.size(), checksum(w.bytes)}); !r) return r;
+      end = align_up(end + w.bytes.size(), 64);
     }
     const Span<const std::byte> list(reinterpret_cast<const std::byte*>(listed.data()), listed.size() * sizeof(Entry));
     Head head;
@@ -145,13 +153,26 @@ class PackedFile {
     };
     if (auto r = put({reinterpret_cast<const std::byte*>(&head), sizeof head}, 0); !r) return r;
     if (auto r = put(list, sizeof head); !r) return r;
-    std::size_t i = 0;
-    for (const auto& w : weights)
-      if (auto r = put({w.data, static_cast<std::size_t>(w.bytes)}, listed[i++].offset); !r) return r;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (auto r = put(weights[i].bytes, listed[i].offset); !r) return r;
     return file.commit();
   }
 
  private:
+  [[nodiscard]] Entry at(std::size_t i) const noexcept {
+    Entry entry;
+    std::memcpy(&entry, list_.data() + i * sizeof entry, sizeof entry);
+    return entry;
+  }
+  [[nodiscard]] Span<const std::byte> bytes_of(const Entry& entry) const noexcept {
+    return mapping_.span().subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(entry.bytes));
+  }
+  [[nodiscard]] bool whole(const Entry& entry) const noexcept {
+    const std::uint64_t all = mapping_.span().size();
+    return entry.offset % 64 == 0 && entry.offset <= all && entry.bytes <= all - entry.offset &&
+           checksum(bytes_of(entry)) == entry.checksum;
+  }
+
   FileMapping mapping_;
   Span<const std::byte> list_{};
 };

@@ -8,7 +8,8 @@
 #include <zrt/core/owned.hpp>
 #include <zrt/core/vector.hpp>
 
-#include <optional>
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace zrt::inline ZRT_ABI::cpu {
@@ -63,7 +64,7 @@ class PackedStore {
     const auto bytes = narrow<std::size_t>((groups * CheckedSize(group_bytes)).raw(), "a packed weight");
     if (!bytes) return pass(bytes);
     PackedWeight packed{nullptr, &type.form, w.cols, matrix_rows, group_bytes};
-    if (file_) packed.data = file_->find(PackedKey::of(w, type.form, matrix_rows), *bytes);
+    if (const auto key = PackedKey::of(model_, w, type.form, matrix_rows)) packed.data = file_.find(*key, *bytes);
     Buffer memory;
     if (packed.data == nullptr) {
       auto made = Buffer::zeroed(allocator_, *bytes);
@@ -85,26 +86,32 @@ class PackedStore {
     return sum;
   }
 
-  /// Takes packed weights from a file from now on, where it has them.
-  void take_from(PackedFile file) noexcept { file_.emplace(std::move(file)); }
-  /// Writes the packed weights of a model to `path`, unless all came from there.
+  /// Says which model the weights are of, and takes them from a file where it has them. Comes before the first `use`.
+  void take_from(const PackedModel& model, PackedFile file) noexcept {
+    ZRT_ASSERT(weights_.empty());
+    model_ = model;
+    file_ = std::move(file);
+  }
+  /// Writes the packed weights of the model to `path`, with those that the file had, unless it has them all.
   ///
   /// Errors: those of PackedFile::write.
-  [[nodiscard]] Result<void> keep(std::string_view path, std::uint64_t model) const noexcept {
-    struct Kept {
-      PackedKey key;
-      const std::byte* data;
-      std::uint64_t bytes;
-    };
-    Vector<Kept> kept(allocator_);
-    bool packed = false;
+  [[nodiscard]] Result<void> keep(std::string_view path) const noexcept {
+    Vector<KeptWeight> kept(allocator_);
+    bool is_new = false;
     for (const Owned<Entry>& e : weights_) {
-      packed = packed || e->memory.size() != 0;
-      const PackedKey key = PackedKey::of(e->weight, *e->packed.form, e->packed.matrix_rows);
-      if (auto r = kept.push_back({key, e->packed.data, e->bytes}); !r) return r;
+      const auto key = PackedKey::of(model_, e->weight, *e->packed.form, e->packed.matrix_rows);
+      if (!key) continue;
+      is_new = is_new || e->memory.size() != 0;
+      if (auto r = kept.push_back({*key, {e->packed.data, static_cast<std::size_t>(e->bytes)}}); !r) return r;
     }
-    if (!packed) return {};
-    return PackedFile::write(path, model, kept, allocator_);
+    if (!is_new) return {};
+    for (std::size_t i = 0; i < file_.size(); ++i) {
+      const KeptWeight had = file_[i];
+      const bool listed = std::any_of(kept.begin(), kept.end(), [&](const KeptWeight& w) { return w.key == had.key; });
+      if (!listed && !had.bytes.empty())
+        if (auto r = kept.push_back(had); !r) return r;
+    }
+    return PackedFile::write(path, model_.id, kept.span(), allocator_);
   }
 
  private:
@@ -117,7 +124,8 @@ class PackedStore {
   }
 
   Allocator allocator_;
-  std::optional<PackedFile> file_;
+  PackedModel model_{};
+  PackedFile file_{};
   Vector<Owned<Entry>> weights_;
 };
 

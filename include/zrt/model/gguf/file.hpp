@@ -122,6 +122,10 @@ class GgufFile {
 
   /// True when tensor data lies in memory: the file was opened by path or from a span.
   [[nodiscard]] bool has_data() const noexcept { return !reader_; }
+  /// The whole file, mapped or in the host's memory; empty without has_data().
+  [[nodiscard]] Span<const std::byte> memory() const noexcept { return memory_; }
+  /// When the file was last written, as FileMapping says; 0 for one in the host's memory.
+  [[nodiscard]] std::uint64_t modified() const noexcept { return mapping_.modified(); }
   /// Of a file that was opened by its path: lets the system take back the memory of what has been read so far.
   void release_pages() const noexcept { mapping_.release_pages(); }
 

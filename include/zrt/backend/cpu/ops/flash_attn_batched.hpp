@@ -30,7 +30,7 @@ template <> struct Kernels<ops::FlashAttnBatched> {
   /// The kernels of a page type that KvPage stores.
   [[nodiscard]] constexpr const PageKernels& pages_of(DType dtype) const noexcept {
     std::size_t i = 0;
-    while (kPageTypes[i] != dtype) ++i;
+    while (kPageTypes[i] != dtype && i + 1 < kPageTypes.size()) ++i;
     return pages[i];
   }
 };
