@@ -47,7 +47,7 @@ std::string named(std::string_view name, std::string_view op, const std::vector<
 
 /// What a run of a model says, which is the same on CpuBackend and ReferenceBackend.
 std::string fault(const std::string& graph, const std::vector<HostValue>& inputs) {
-  const std::string file = model(graph);
+  const std::string file = onnx_file::model(graph);
   const auto program = ir::onnx::read(std::as_bytes(std::span(file)));
   if (!program) return "not read: " + std::string(program.error().text());
   const ProgramRun reference = run_program(*program, inputs), cpu = run_program_on_cpu(*program, inputs);
