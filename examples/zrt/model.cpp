@@ -99,7 +99,7 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
   options.packed_file = packed;
   // What a user who names a model wants, where no number says otherwise.
   constexpr std::uint32_t kDrafts = 8;
-  if (!model.draft_model.empty() && options.draft_tokens == 0) options.draft_tokens = kDrafts;
+  options.draft_tokens = model.draft.value_or(model.draft_model.empty() ? 0 : kDrafts);
   options.log = {nullptr, [](void*, zrt::LogLevel level, std::string_view text) noexcept {
                    if (level == zrt::LogLevel::warn) warn(text);
                  }};
@@ -108,7 +108,7 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
     return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
   auto opened = backend->open(model.path, options, model.card, watchers);
   if (!opened) return std::unexpected(of_file(opened.error(), model.path));
-  if (model.draft_model.empty()) return opened;
+  if (model.draft_model.empty() || options.draft_tokens == 0 || (*opened)->config().embeddings) return opened;
   // Of the model's own backend: a choice may fall otherwise for a smaller file.
   auto drafter =
       row_of((*opened)->backend())
@@ -123,7 +123,6 @@ Opened open_model(const SampledOptions& o, const PromptParts& parts) {
   zrt::EngineOptions options;
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
-  options.draft_tokens = o.draft;
   options.given_embeddings = parts.given_embeddings;
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
   if (parts.adapter_rank != 0) {
