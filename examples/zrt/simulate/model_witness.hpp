@@ -48,7 +48,6 @@ class ModelWitness {
       model.ready = e.is_resident() && e.idle_ns() == 0;
       model.resident = e.is_resident();
       model.evictions = e.evictions();
-      model.attempts = e.attempts();
       model.reopenings = e.reopenings();
       model.runs_before = e.running();
       model.has_requests = has_requests(m);
@@ -82,7 +81,7 @@ class ModelWitness {
   };
   struct Model {
     bool ready = false, resident = false, waits = false, has_requests = false;
-    std::uint64_t evictions = 0, attempts = 0, reopenings = 0;
+    std::uint64_t evictions = 0, reopenings = 0;
     std::size_t runs_before = 0;
     std::uint32_t service = 0;  ///< of the tenant in front
     std::uint64_t had = 0;
