@@ -314,6 +314,28 @@ TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
   EXPECT_EQ(bench.step().runs.size(), 1u);
 }
 
+TEST(TenantScheduler, IsNotIdleBehindARateThatHasRoomAgain) {
+  Bench bench(small());
+  Handle tenants[2];
+  for (Handle& tenant : tenants) {
+    Arrival a;
+    a.kind = ArrivalKind::create_tenant;
+    a.quota.decode_tokens_per_s = 1;
+    tenant = bench.step({a}).events[0].subject;
+  }
+  bench.step({bench.request(tenants[0], 16, 20)});
+  bench.step();
+  bench.now += 1'000'000'000;
+  bench.step({bench.request(tenants[1], 16, 20)});
+  for (int i = 0; i < 7; ++i) bench.step();
+  const std::uint64_t idle = bench.scheduler.idle(bench.now);
+  ASSERT_GT(idle, 0u);
+  bench.scheduler.charge(tenants[1], {}, bench.now + idle / 2);
+  EXPECT_EQ(bench.scheduler.idle(bench.now + idle / 2), idle - idle / 2) << "time alone changes nothing";
+  bench.scheduler.charge(tenants[1], {}, bench.now + idle);
+  EXPECT_EQ(bench.scheduler.idle(bench.now + idle), 0u) << "the first may go on, though the second waits";
+}
+
 TEST(TenantScheduler, StepsAllocateNothing) {
   SchedulerLimits limits;
   limits.slots = 64;
