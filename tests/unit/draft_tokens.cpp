@@ -352,6 +352,90 @@ TEST_F(DraftModel, ChangesNoAnswerHoweverWellItGuesses) {
     }
 }
 
+/// A clock that goes on by a millisecond each time that it is read.
+struct EvenClock {
+  std::uint64_t now = 0;
+
+  [[nodiscard]] ClockHook hook() noexcept {
+    return {this, [](void* context) noexcept { return static_cast<EvenClock*>(context)->now += 1'000'000; }};
+  }
+};
+
+TEST_F(DraftModel, ChangesNoAnswerWhereTimeIsMeasured) {
+  const auto plain = open(llama(1), options(3, 0));
+  const auto expected = answers(*plain);
+  for (const std::uint64_t latency : {std::uint64_t{0}, std::uint64_t{1'000}}) {
+    EvenClock clock, other;
+    EngineOptions o = options(3, 9);
+    o.clock = clock.hook();
+    o.step_latency_ns = latency;
+    const auto engine = open(llama(1), o);
+    EngineOptions of_drafter = options(3, 0);
+    of_drafter.clock = other.hook();
+    const auto drafter = open(llama(1), of_drafter);
+    ASSERT_TRUE(engine->draft_with(*drafter));
+    for (int round = 0; round < 3; ++round) EXPECT_EQ(answers(*engine), expected) << "latency " << latency;
+    EXPECT_GT(engine->usage({})->drafted_tokens, 0u);
+    EXPECT_EQ(other.now, 0u) << "the clock is the engine's that guesses are for";
+  }
+}
+
+TEST_F(DraftModel, GuessesUpToTheEndOfItsEnginesContext) {
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 4, 1);
+  const auto whole = [&prompt](HostEngine& engine) {
+    Request r;
+    r.tokens = prompt;
+    r.max_tokens = 1000;
+    r.ignore_eos = true;
+    std::vector<std::int32_t> all;
+    const auto done = engine.generate(r, [&all](const Token& token) {
+      if (token.id != kNoToken) all.push_back(token.id);
+      return true;
+    });
+    EXPECT_TRUE(done) << done.error().text();
+    return all;
+  };
+  const auto plain = open(llama(1), options(1, 0));
+  const auto expected = whole(*plain);
+  ASSERT_EQ(expected.size(), 96u + 1 - prompt.size());
+  const auto engine = open(llama(1), options(1, 9));
+  EngineOptions longer = options(2, 0);
+  longer.context = 192;
+  const auto drafter = open(llama(1), longer);
+  ASSERT_TRUE(engine->draft_with(*drafter));
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(whole(*engine), expected);
+  EXPECT_GT(engine->usage({})->accepted_drafts, 60u);
+}
+
+TEST_F(DraftModel, GuessesOnBesideAPromptThatWaitsForItsRate) {
+  EvenClock clock;
+  EngineOptions o = options(2, 9);
+  o.clock = clock.hook();
+  const auto engine = open(llama(1), o);
+  const auto drafter = open(llama(1), options(2, 0));
+  ASSERT_TRUE(engine->draft_with(*drafter));
+  TenantQuota slow;
+  slow.prefill_tokens_per_s = 4;
+  const auto tenant = engine->create_tenant(slow);
+  ASSERT_TRUE(tenant) << tenant.error().text();
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 4, 1), long_prompt = test::tiny_prompt(64, 60, 2);
+  Request r;
+  r.tokens = long_prompt;
+  r.max_tokens = 1;
+  r.tenant = *tenant;
+  ASSERT_TRUE(engine->submit(r));
+  const auto quiet = [](RequestId, const Token&) { return true; };
+  for (int step = 0; step < 8; ++step) ASSERT_TRUE(engine->step(quiet));
+  r.tokens = prompt;
+  r.tenant = {};
+  r.max_tokens = 60;
+  r.ignore_eos = true;
+  ASSERT_TRUE(engine->submit(r));
+  for (int step = 0; step < 40; ++step) ASSERT_TRUE(engine->step(quiet));
+  EXPECT_EQ(engine->running(), 1u) << "the slow tenant's prompt is not read yet";
+  EXPECT_GT(engine->usage({})->accepted_drafts, 0u);
+}
+
 TEST_F(DraftModel, LeavesAndComesBackWithItsEngine) {
   const auto engine = open(llama(1), options(3, 9));
   const auto plain = open(llama(1), options(3, 0));
