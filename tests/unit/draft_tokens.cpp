@@ -8,6 +8,7 @@
 #include <data/models/tiny_models.hpp>
 #include <map>
 #include <string>
+#include <support/counted_allocator.hpp>
 #include <support/engines.hpp>
 #include <vector>
 
@@ -388,22 +389,34 @@ TEST_F(DraftModel, GuessesUpToTheEndOfItsEnginesContext) {
     r.max_tokens = 1000;
     r.ignore_eos = true;
     std::vector<std::int32_t> all;
-    const auto done = engine.generate(r, [&all](const Token& token) {
-      if (token.id != kNoToken) all.push_back(token.id);
-      return true;
-    });
-    EXPECT_TRUE(done) << done.error().text();
+    EXPECT_TRUE(engine.submit(r));
+    while (engine.idle_ns() != kUntilSubmit)
+      EXPECT_TRUE(engine.step([&all](RequestId, const Token& token) {
+        if (token.id != kNoToken) all.push_back(token.id);
+        return true;
+      }));
     return all;
   };
   const auto plain = open(llama(1), options(1, 0));
   const auto expected = whole(*plain);
   ASSERT_EQ(expected.size(), 96u + 1 - prompt.size());
-  const auto engine = open(llama(1), options(1, 9));
+  test::CountedAllocator guessing;
+  EngineOptions o = options(1, 9);
+  o.allocator = guessing.allocator();
+  const auto engine = open(llama(1), o);
   EngineOptions longer = options(2, 0);
   longer.context = 192;
   const auto drafter = open(llama(1), longer);
   ASSERT_TRUE(engine->draft_with(*drafter));
-  for (int round = 0; round < 3; ++round) EXPECT_EQ(whole(*engine), expected);
+  std::size_t before = 0;
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t calls = guessing.calls;
+    EXPECT_EQ(whole(*engine), expected);
+    if (round != 0) {
+      EXPECT_EQ(guessing.calls - calls, before) << "no step makes room that was not there";
+    }
+    before = guessing.calls - calls;
+  }
   EXPECT_GT(engine->usage({})->accepted_drafts, 60u);
 }
 

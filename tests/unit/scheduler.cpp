@@ -6,29 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <support/counted_allocator.hpp>
 #include <vector>
 
 namespace scheduler_unit_test {
 
 using namespace zrt::serve;
-
-/// Counts allocations.
-struct Counted {
-  std::size_t calls = 0;
-
-  zrt::Allocator allocator() {
-    return {this,
-            [](void* context, std::size_t bytes, std::size_t alignment) noexcept -> void* {
-              ++static_cast<Counted*>(context)->calls;
-              const zrt::Allocator system = zrt::system_allocator();
-              return system.allocate(system.context, bytes, alignment);
-            },
-            [](void*, void* memory, std::size_t bytes, std::size_t alignment) noexcept {
-              const zrt::Allocator system = zrt::system_allocator();
-              system.release(system.context, memory, bytes, alignment);
-            }};
-  }
-};
 
 /// A scheduler with a machine that answers every run with token 7.
 struct Bench {
@@ -68,7 +51,7 @@ struct Bench {
     return a;
   }
 
-  Counted counted;
+  zrt::test::CountedAllocator counted;
   Scheduler<> scheduler;
   Audit audit;
   std::uint64_t now = 0;
@@ -360,6 +343,18 @@ TEST(TenantScheduler, RefusesImpossibleSizes) {
   TenantQuota quota;
   quota.weight = 0;
   EXPECT_FALSE(zrt::serve::check(quota));
+}
+
+TEST(PrefillRate, KeepsAStepWithinALatency) {
+  PrefillRate rate;
+  EXPECT_EQ(rate.room(0, 4, 512), 512u) << "no bound";
+  EXPECT_EQ(rate.room(1'000'000, 4, 512), zrt::kPageTokens) << "nothing is known";
+  rate.learn(100, 99'900);  // 1000 ns for each
+  EXPECT_EQ(rate.room(104'000, 4, 512), 96u) << "whole pages";
+  EXPECT_EQ(rate.room(104'000, 4, 64), 64u);
+  EXPECT_EQ(rate.room(14'000, 4, 512), 10u) << "less than a page";
+  EXPECT_EQ(rate.room(3'000, 4, 512), 0u) << "what decodes takes longer";
+  EXPECT_EQ(rate.room(0, 4, 512), 512u);
 }
 
 TEST(PrefillRate, FollowsStepsThatShowTheRateOfATokenAlone) {
