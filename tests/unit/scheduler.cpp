@@ -272,9 +272,8 @@ TEST(TenantScheduler, AnInteractivePromptIsNotCutForAnInteractiveAnswer) {
                                               "floor's and 2 are left behind those of the user";
 }
 
-TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
-  Bench bench(small());
-  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilSubmit);
+/// Creates two tenants of a token a second, who use up their rates, the second a second later; returns that one.
+Handle use_up_two_rates(Bench& bench) {
   Handle tenants[2];
   for (Handle& tenant : tenants) {
     Arrival a;
@@ -287,6 +286,13 @@ TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
   bench.now += 1'000'000'000;
   bench.step({bench.request(tenants[1], 16, 20)});
   for (int i = 0; i < 7; ++i) bench.step();
+  return tenants[1];
+}
+
+TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
+  Bench bench(small());
+  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilSubmit);
+  use_up_two_rates(bench);
   const std::uint64_t idle = bench.scheduler.idle(bench.now);
   EXPECT_GT(idle, 0u);
   EXPECT_LE(idle, 5'100'000'000u - 1'000'000'000u) << "the first one's, which began a second earlier";
@@ -299,23 +305,12 @@ TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
 
 TEST(TenantScheduler, IsNotIdleBehindARateThatHasRoomAgain) {
   Bench bench(small());
-  Handle tenants[2];
-  for (Handle& tenant : tenants) {
-    Arrival a;
-    a.kind = ArrivalKind::create_tenant;
-    a.quota.decode_tokens_per_s = 1;
-    tenant = bench.step({a}).events[0].subject;
-  }
-  bench.step({bench.request(tenants[0], 16, 20)});
-  bench.step();
-  bench.now += 1'000'000'000;
-  bench.step({bench.request(tenants[1], 16, 20)});
-  for (int i = 0; i < 7; ++i) bench.step();
+  const Handle second = use_up_two_rates(bench);
   const std::uint64_t idle = bench.scheduler.idle(bench.now);
   ASSERT_GT(idle, 0u);
-  bench.scheduler.charge(tenants[1], {}, bench.now + idle / 2);
+  bench.scheduler.charge(second, {}, bench.now + idle / 2);
   EXPECT_EQ(bench.scheduler.idle(bench.now + idle / 2), idle - idle / 2) << "time alone changes nothing";
-  bench.scheduler.charge(tenants[1], {}, bench.now + idle);
+  bench.scheduler.charge(second, {}, bench.now + idle);
   EXPECT_EQ(bench.scheduler.idle(bench.now + idle), 0u) << "the first may go on, though the second waits";
 }
 
