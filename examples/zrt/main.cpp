@@ -173,16 +173,15 @@ void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
       ->check(CLI::Range(1u, kMostContext));
 }
 
-CLI::Option* add_draft(CLI::App& app, std::uint32_t& draft, ModelOptions& model) {
-  app.add_option("--draft", draft, "Tokens that a step may guess from the text so far; answers stay the same")
+CLI::Option* add_draft(CLI::App& app, ModelOptions& model) {
+  app.add_option("--draft", model.draft,
+                 "Tokens that a step may guess from the text so far; answers stay the same. Default: 8 with a draft "
+                 "model, else 0")
       ->check(kDecimal)
-      ->check(CLI::Range(0u, zrt::EngineOptions{}.chunk))
-      ->capture_default_str();
+      ->check(CLI::Range(0u, zrt::EngineOptions{}.chunk));
   return app
-      .add_option(
-          "--draft-model", model.draft_model,
-          "GGUF file of a smaller model with the same vocabulary that guesses too, 8 tokens a step where --draft "
-          "says nothing")
+      .add_option("--draft-model", model.draft_model,
+                  "GGUF file of a smaller model with the same vocabulary that guesses too")
       ->type_name(kFile);
 }
 
@@ -264,7 +263,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
       ->type_name(kFile);
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  add_draft(app, o.draft, o.model);
+  add_draft(app, o.model);
   app.add_flag("--json", o.json, "Print a line of JSON for each token, and one about the whole run at the end");
   add_sampling(app, o.sampling);
 }
@@ -285,7 +284,7 @@ void add_chat(CLI::App& app, ChatOptions& o) {
   app.add_flag("--hide-reasoning", o.hide_reasoning, "Do not print what the model thinks before it answers");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  add_draft(app, o.draft, o.model);
+  add_draft(app, o.model);
   add_sampling(app, o.sampling);
 }
 
@@ -329,7 +328,7 @@ void add_serve(CLI::App& app, ServeOptions& o) {
   app.add_flag("--metrics-open", o.metrics_open, "Show figures without names of tenants to clients without a key");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  add_draft(app, o.draft, o.model)->excludes(embeddings);
+  add_draft(app, o.model)->excludes(embeddings);
 }
 
 void add_logits(CLI::App& app, LogitsOptions& o) {

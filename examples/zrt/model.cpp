@@ -54,16 +54,25 @@ std::vector<std::string> backends() {
   return names;
 }
 
-bool has_devices(std::string_view name) {
+namespace {
+
+/// Null where no backend is called so.
+const BackendRow* row_of(std::string_view name) {
   for (const BackendRow& backend : kBackendRows)
-    if (backend.name == name) return backend.has_devices;
-  return false;
+    if (backend.name == name) return &backend;
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_devices(std::string_view name) {
+  const BackendRow* const backend = row_of(name);
+  return backend != nullptr && backend->has_devices;
 }
 
 bool has_tiers(std::string_view name) {
-  for (const BackendRow& backend : kBackendRows)
-    if (backend.name == name) return backend.has_tiers;
-  return false;
+  const BackendRow* const backend = row_of(name);
+  return backend != nullptr && backend->has_tiers;
 }
 
 namespace {
@@ -90,30 +99,30 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
   options.packed_file = packed;
   // What a user who names a model wants, where no number says otherwise.
   constexpr std::uint32_t kDrafts = 8;
-  if (!model.draft_model.empty() && options.draft_tokens == 0) options.draft_tokens = kDrafts;
+  options.draft_tokens = model.draft.value_or(model.draft_model.empty() ? 0 : kDrafts);
   options.log = {nullptr, [](void*, zrt::LogLevel level, std::string_view text) noexcept {
                    if (level == zrt::LogLevel::warn) warn(text);
                  }};
-  for (const BackendRow& backend : kBackendRows) {
-    if (backend.name != model.backend) continue;
-    auto opened = backend.open(model.path, options, model.card, watchers);
-    if (!opened) return std::unexpected(of_file(opened.error(), model.path));
-    if (model.draft_model.empty()) return opened;
-    auto drafter = backend.open(model.draft_model, draft_options(options, (*opened)->context(), draft_packed),
-                                model.card, watchers);
-    if (!drafter) return std::unexpected(of_file(drafter.error(), model.draft_model));
-    if (auto r = (*opened)->draft_with(std::move(*drafter)); !r)
-      return std::unexpected(of_file(r.error(), model.draft_model));
-    return opened;
-  }
-  return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
+  const BackendRow* const backend = row_of(model.backend);
+  if (backend == nullptr)
+    return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
+  auto opened = backend->open(model.path, options, model.card, watchers);
+  if (!opened) return std::unexpected(of_file(opened.error(), model.path));
+  if (model.draft_model.empty() || options.draft_tokens == 0 || (*opened)->config().embeddings) return opened;
+  // Of the model's own backend: a choice may fall otherwise for a smaller file.
+  auto drafter =
+      row_of((*opened)->backend())
+          ->open(model.draft_model, draft_options(options, (*opened)->context(), draft_packed), model.card, watchers);
+  if (!drafter) return std::unexpected(of_file(drafter.error(), model.draft_model));
+  if (auto r = (*opened)->draft_with(std::move(*drafter)); !r)
+    return std::unexpected(of_file(r.error(), model.draft_model));
+  return opened;
 }
 
 Opened open_model(const SampledOptions& o, const PromptParts& parts) {
   zrt::EngineOptions options;
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
-  options.draft_tokens = o.draft;
   options.given_embeddings = parts.given_embeddings;
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
   if (parts.adapter_rank != 0) {

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,9 @@ struct ModelOptions {
   std::string backend = "cpu";
   CardChoice card{};
   std::uint32_t threads = 1;
-  std::string draft_model{};  ///< a file of a smaller model that guesses tokens; empty: none
-  bool cache = false;         ///< packed weights are kept beside the file
+  std::string draft_model{};             ///< a file of a smaller model that guesses tokens; empty: none
+  bool cache = false;                    ///< packed weights are kept beside the file
+  std::optional<std::uint32_t> draft{};  ///< guesses of a step; none said: 8 with a draft model, else 0
 };
 
 /// What the commands that sample text have in common.
@@ -47,7 +49,6 @@ struct SampledOptions {
   ModelOptions model;
   std::uint32_t context = 0;
   std::string kv = "f16";
-  std::uint32_t draft = 0;
   zrt::Sampling sampling{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
 };
 
@@ -163,8 +164,8 @@ inline constexpr std::string_view kAutoBackend = "auto";
 /// The kernels that a modelled card can have: 6.12 and the like.
 [[nodiscard]] std::vector<std::string> modelled_kernels();
 
-/// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by whom
-/// `watchers` names.
+/// Opens `model.path` on `model.backend` with `model.threads` and its guesses; the rest as `options` says. A model that
+/// writes no text gets no draft model. Watched by whom `watchers` names.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers = {});
 /// What requests of a command bring beside tokens.
 struct PromptParts {

@@ -75,6 +75,9 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
     return engine_.load_adapter(path, scale);
   }
   zrt::Result<void> draft_with(std::unique_ptr<Model> drafter) override {
+    if (drafter->backend() != backend())
+      return zrt::fail(zrt::Errc::invalid_argument, "the draft model is of backend ", drafter->backend(), ", expected ",
+                       backend());
     if (auto r = engine_.draft_with(std::move(static_cast<ModelOf&>(*drafter).engine_)); !r) return r;
     drafter_ = std::move(drafter);
     return {};

@@ -55,7 +55,6 @@ struct ServeOptions {
   std::uint32_t queue = 256;
   std::uint32_t context = 0;
   std::string kv = "f16";
-  std::uint32_t draft = 0;
   std::uint32_t http_threads = 4;
   std::uint32_t body_mib = 4;
   std::uint32_t drain_seconds = 30;

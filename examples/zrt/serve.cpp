@@ -69,7 +69,6 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
   options.slots = o.slots;
-  options.draft_tokens = o.embeddings ? 0 : o.draft;
   options.embeddings = o.embeddings;
   // The server's own queue is full before the engine's, so what the engine refuses is a tenant's.
   options.queue = static_cast<std::uint32_t>(o.models.size()) * o.slots + o.queue;
@@ -80,6 +79,7 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
   ModelOptions model = o.model;
   model.path = named.path;
+  if (o.embeddings) model.draft = 0;
   return open_model(model, options);
 }
 

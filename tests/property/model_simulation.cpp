@@ -65,7 +65,8 @@ INSTANTIATE_TEST_SUITE_P(Models, BrokenModelRule, testing::Range(0u, zrt::serve:
 TEST(ModelSimulation, MakesAFailureShort) {
   const AllModelRulesBut rules{ModelRule::memory_bound};
   std::uint64_t seed = 0;
-  while (simulate::verdict_of(simulate::model_script_of(seed), rules).broken.empty()) ++seed;
+  while (seed < kBrokenSeeds && simulate::verdict_of(simulate::model_script_of(seed), rules).broken.empty()) ++seed;
+  ASSERT_LT(seed, kBrokenSeeds) << "the rule can be broken unseen";
   const ModelScript script = simulate::shrunk(simulate::model_script_of(seed), rules);
   EXPECT_FALSE(simulate::verdict_of(script, rules).broken.empty());
   EXPECT_TRUE(simulate::verdict_of(script, AllModelRules{}).broken.empty());

@@ -8,6 +8,7 @@
 #include <data/models/tiny_models.hpp>
 #include <map>
 #include <string>
+#include <support/counted_allocator.hpp>
 #include <support/engines.hpp>
 #include <vector>
 
@@ -345,9 +346,107 @@ TEST_F(DraftModel, ChangesNoAnswerHoweverWellItGuesses) {
       const auto used = engine->usage({});
       ASSERT_TRUE(used);
       EXPECT_GT(used->drafted_tokens, 20u);
-      if (spec.seed == 1 && spec.weights == DType::f32) EXPECT_GT(used->accepted_drafts, used->drafted_tokens / 2);
+      if (spec.seed == 1 && spec.weights == DType::f32) {
+        EXPECT_GT(used->accepted_drafts, used->drafted_tokens / 2);
+      }
       EXPECT_EQ(answers(*engine), expected) << "slots that were used before";
     }
+}
+
+/// A clock that goes on by a millisecond each time that it is read.
+struct EvenClock {
+  std::uint64_t now = 0;
+
+  [[nodiscard]] ClockHook hook() noexcept {
+    return {this, [](void* context) noexcept { return static_cast<EvenClock*>(context)->now += 1'000'000; }};
+  }
+};
+
+TEST_F(DraftModel, ChangesNoAnswerWhereTimeIsMeasured) {
+  const auto plain = open(llama(1), options(3, 0));
+  const auto expected = answers(*plain);
+  for (const std::uint64_t latency : {std::uint64_t{0}, std::uint64_t{1'000}}) {
+    EvenClock clock, other;
+    EngineOptions o = options(3, 9);
+    o.clock = clock.hook();
+    o.step_latency_ns = latency;
+    const auto engine = open(llama(1), o);
+    EngineOptions of_drafter = options(3, 0);
+    of_drafter.clock = other.hook();
+    const auto drafter = open(llama(1), of_drafter);
+    ASSERT_TRUE(engine->draft_with(*drafter));
+    for (int round = 0; round < 3; ++round) EXPECT_EQ(answers(*engine), expected) << "latency " << latency;
+    EXPECT_GT(engine->usage({})->drafted_tokens, 0u);
+    EXPECT_EQ(other.now, 0u) << "the clock is the engine's that guesses are for";
+  }
+}
+
+TEST_F(DraftModel, GuessesUpToTheEndOfItsEnginesContext) {
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 4, 1);
+  const auto whole = [&prompt](HostEngine& engine) {
+    Request r;
+    r.tokens = prompt;
+    r.max_tokens = 1000;
+    r.ignore_eos = true;
+    std::vector<std::int32_t> all;
+    EXPECT_TRUE(engine.submit(r));
+    while (engine.idle_ns() != kUntilSubmit)
+      EXPECT_TRUE(engine.step([&all](RequestId, const Token& token) {
+        if (token.id != kNoToken) all.push_back(token.id);
+        return true;
+      }));
+    return all;
+  };
+  const auto plain = open(llama(1), options(1, 0));
+  const auto expected = whole(*plain);
+  ASSERT_EQ(expected.size(), 96u + 1 - prompt.size());
+  test::CountedAllocator guessing;
+  EngineOptions o = options(1, 9);
+  o.allocator = guessing.allocator();
+  const auto engine = open(llama(1), o);
+  EngineOptions longer = options(2, 0);
+  longer.context = 192;
+  const auto drafter = open(llama(1), longer);
+  ASSERT_TRUE(engine->draft_with(*drafter));
+  std::size_t before = 0;
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t calls = guessing.calls;
+    EXPECT_EQ(whole(*engine), expected);
+    if (round != 0) {
+      EXPECT_EQ(guessing.calls - calls, before) << "no step makes room that was not there";
+    }
+    before = guessing.calls - calls;
+  }
+  EXPECT_GT(engine->usage({})->accepted_drafts, 60u);
+}
+
+TEST_F(DraftModel, GuessesOnBesideAPromptThatWaitsForItsRate) {
+  EvenClock clock;
+  EngineOptions o = options(2, 9);
+  o.clock = clock.hook();
+  const auto engine = open(llama(1), o);
+  const auto drafter = open(llama(1), options(2, 0));
+  ASSERT_TRUE(engine->draft_with(*drafter));
+  TenantQuota slow;
+  slow.prefill_tokens_per_s = 4;
+  const auto tenant = engine->create_tenant(slow);
+  ASSERT_TRUE(tenant) << tenant.error().text();
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 4, 1), long_prompt = test::tiny_prompt(64, 60, 2);
+  Request r;
+  r.tokens = long_prompt;
+  r.max_tokens = 1;
+  r.tenant = *tenant;
+  ASSERT_TRUE(engine->submit(r));
+  const auto quiet = [](RequestId, const Token&) { return true; };
+  for (int step = 0; step < 8; ++step) ASSERT_TRUE(engine->step(quiet));
+  r.tokens = prompt;
+  r.tenant = {};
+  r.max_tokens = 60;
+  r.ignore_eos = true;
+  ASSERT_TRUE(engine->submit(r));
+  for (int step = 0; step < 40; ++step) ASSERT_TRUE(engine->step(quiet));
+  EXPECT_EQ(engine->running(), 1u) << "the slow tenant's prompt is not read yet";
+  EXPECT_GT(engine->usage({})->accepted_drafts, 0u);
 }
 
 TEST_F(DraftModel, LeavesAndComesBackWithItsEngine) {
@@ -378,6 +477,7 @@ TEST_F(DraftModel, IsRefusedWhereItsGuessesCannotServe) {
   const auto engine = open(llama(1), options(2, 4));
   const auto good = open(llama(2), options(2, 0));
   refused(*open(llama(1), options(2, 0)), *good, Errc::invalid_argument, "draft_tokens is 0");
+  refused(*engine, *engine, Errc::invalid_argument, "guess for itself");
   refused(*engine, *open(llama(2), options(1, 0)), Errc::invalid_argument, "has 1 slots, expected 2");
   EngineOptions shorter = options(2, 0);
   shorter.context = 64;

@@ -6,29 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <support/counted_allocator.hpp>
 #include <vector>
 
 namespace scheduler_unit_test {
 
 using namespace zrt::serve;
-
-/// Counts allocations.
-struct Counted {
-  std::size_t calls = 0;
-
-  zrt::Allocator allocator() {
-    return {this,
-            [](void* context, std::size_t bytes, std::size_t alignment) noexcept -> void* {
-              ++static_cast<Counted*>(context)->calls;
-              const zrt::Allocator system = zrt::system_allocator();
-              return system.allocate(system.context, bytes, alignment);
-            },
-            [](void*, void* memory, std::size_t bytes, std::size_t alignment) noexcept {
-              const zrt::Allocator system = zrt::system_allocator();
-              system.release(system.context, memory, bytes, alignment);
-            }};
-  }
-};
 
 /// A scheduler with a machine that answers every run with token 7.
 struct Bench {
@@ -68,7 +51,7 @@ struct Bench {
     return a;
   }
 
-  Counted counted;
+  zrt::test::CountedAllocator counted;
   Scheduler<> scheduler;
   Audit audit;
   std::uint64_t now = 0;
@@ -289,9 +272,8 @@ TEST(TenantScheduler, AnInteractivePromptIsNotCutForAnInteractiveAnswer) {
                                               "floor's and 2 are left behind those of the user";
 }
 
-TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
-  Bench bench(small());
-  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilSubmit);
+/// Creates two tenants of a token a second, who use up their rates, the second a second later; returns that one.
+Handle use_up_two_rates(Bench& bench) {
   Handle tenants[2];
   for (Handle& tenant : tenants) {
     Arrival a;
@@ -304,6 +286,13 @@ TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
   bench.now += 1'000'000'000;
   bench.step({bench.request(tenants[1], 16, 20)});
   for (int i = 0; i < 7; ++i) bench.step();
+  return tenants[1];
+}
+
+TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
+  Bench bench(small());
+  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilSubmit);
+  use_up_two_rates(bench);
   const std::uint64_t idle = bench.scheduler.idle(bench.now);
   EXPECT_GT(idle, 0u);
   EXPECT_LE(idle, 5'100'000'000u - 1'000'000'000u) << "the first one's, which began a second earlier";
@@ -312,6 +301,17 @@ TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
   bench.now += idle - 2'000'000;
   EXPECT_TRUE(bench.step().runs.empty());
   EXPECT_EQ(bench.step().runs.size(), 1u);
+}
+
+TEST(TenantScheduler, IsNotIdleBehindARateThatHasRoomAgain) {
+  Bench bench(small());
+  const Handle second = use_up_two_rates(bench);
+  const std::uint64_t idle = bench.scheduler.idle(bench.now);
+  ASSERT_GT(idle, 0u);
+  bench.scheduler.charge(second, {}, bench.now + idle / 2);
+  EXPECT_EQ(bench.scheduler.idle(bench.now + idle / 2), idle - idle / 2) << "time alone changes nothing";
+  bench.scheduler.charge(second, {}, bench.now + idle);
+  EXPECT_EQ(bench.scheduler.idle(bench.now + idle), 0u) << "the first may go on, though the second waits";
 }
 
 TEST(TenantScheduler, StepsAllocateNothing) {
@@ -338,6 +338,18 @@ TEST(TenantScheduler, RefusesImpossibleSizes) {
   TenantQuota quota;
   quota.weight = 0;
   EXPECT_FALSE(zrt::serve::check(quota));
+}
+
+TEST(PrefillRate, KeepsAStepWithinALatency) {
+  PrefillRate rate;
+  EXPECT_EQ(rate.room(0, 4, 512), 512u) << "no bound";
+  EXPECT_EQ(rate.room(1'000'000, 4, 512), zrt::kPageTokens) << "nothing is known";
+  rate.learn(100, 99'900);  // 1000 ns for each
+  EXPECT_EQ(rate.room(104'000, 4, 512), 96u) << "whole pages";
+  EXPECT_EQ(rate.room(104'000, 4, 64), 64u);
+  EXPECT_EQ(rate.room(14'000, 4, 512), 10u) << "less than a page";
+  EXPECT_EQ(rate.room(3'000, 4, 512), 0u) << "what decodes takes longer";
+  EXPECT_EQ(rate.room(0, 4, 512), 512u);
 }
 
 TEST(PrefillRate, FollowsStepsThatShowTheRateOfATokenAlone) {

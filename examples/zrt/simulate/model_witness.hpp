@@ -48,7 +48,6 @@ class ModelWitness {
       model.ready = e.is_resident() && e.idle_ns() == 0;
       model.resident = e.is_resident();
       model.evictions = e.evictions();
-      model.attempts = e.attempts();
       model.reopenings = e.reopenings();
       model.runs_before = e.running();
       model.has_requests = has_requests(m);
@@ -82,7 +81,7 @@ class ModelWitness {
   };
   struct Model {
     bool ready = false, resident = false, waits = false, has_requests = false;
-    std::uint64_t evictions = 0, attempts = 0, reopenings = 0;
+    std::uint64_t evictions = 0, reopenings = 0;
     std::size_t runs_before = 0;
     std::uint32_t service = 0;  ///< of the tenant in front
     std::uint64_t had = 0;
@@ -94,6 +93,10 @@ class ModelWitness {
     std::uint32_t longest = 0;  ///< steps of its longest request
     std::uint64_t stepped = 0;  ///< when it stepped last, by steps
     bool drained = false;
+    // Of moves_, those that were
+    std::uint32_t until_step = 0;  ///< when it stepped last
+    std::uint32_t until_came = 0;  ///< when it came
+    std::uint32_t until_lack = 0;  ///< before it lacked memory
   };
   /// By which counts of service may differ that were rounded at different times.
   static constexpr std::uint64_t kRounding = 4000;
@@ -185,15 +188,17 @@ class ModelWitness {
         fail(called(m) + " goes though it has requests and nobody has waited");
       if (went && !model.has_requests && !model.drained) oldest(m);
       const bool begins = drains[m] && !model.drained;
-      if (begins && model.stays + 1 + moves_ < script_.memory_patience)
+      if (begins && model.stays + 1 + (moves_ - model.until_came) < script_.memory_patience)
         fail(called(m) + " makes room though it came just now");
       if (e.is_resident() && drains[m] && !e.holds()) fail(called(m) + " is to run empty and begins requests");
       model.drained = drains[m] && e.is_resident();
       model.stays = e.reopenings() != model.reopenings ? 0 : model.stays + 1;
+      if (model.stays == 0) model.until_came = moves_;
       const bool lacks = model.waits && !e.is_resident();
       model.wants = lacks ? model.wants + 1 : 0;
       model.lacks = !lacks ? 0 : stalls ? model.lacks : model.lacks + 1;
-      if (model.lacks > most_lack()) fail(called(m) + " waits for memory for ever");
+      if (!lacks) model.until_lack = moves_;
+      if (model.lacks > most_lack(model)) fail(called(m) + " waits for memory for ever");
     }
   }
   /// Of those without requests nobody was unused for longer than the one that went.
@@ -205,24 +210,28 @@ class ModelWitness {
         fail(called(went) + " goes before one that was unused for longer");
   }
   /// Each other model may wait before, keep its place, and run empty.
-  [[nodiscard]] std::uint32_t most_lack() const {
+  [[nodiscard]] std::uint32_t most_lack(const Model& model) const {
     const auto count = static_cast<std::uint32_t>(engines_.size());
     std::uint32_t longest = 0;
     for (std::size_t m = 0; m < engines_.size(); ++m)
       longest = std::max(longest, models_[m].longest * script_.limits[m].slots);
-    return count * (2 * script_.memory_patience + longest * (script_.turn_patience + count)) + kMoves * moves_;
+    return count * (2 * script_.memory_patience + longest * (script_.turn_patience + count)) +
+           kMoves * (moves_ - model.until_lack);
   }
 
   void turns(std::size_t stepped, bool failed) {
     moves_ += failed ? 1 : 0;
     ++steps_;
     if (stepped < engines_.size() && models_[stepped].ready &&
-        models_[stepped].since + moves_ + 1 < script_.turn_patience)
+        models_[stepped].since + (moves_ - models_[stepped].until_step) + 1 < script_.turn_patience)
       for (std::size_t m = 0; m < engines_.size(); ++m)
         if (m != stepped && models_[m].ready && engines_[m]->is_resident()) in_order(models_[stepped], models_[m]);
     for (std::size_t m = 0; m < engines_.size(); ++m) {
       Model& model = models_[m];
-      if (m == stepped) model.stepped = steps_;
+      if (m == stepped) {
+        model.stepped = steps_;
+        model.until_step = moves_;
+      }
       const bool passed_over = model.ready && m != stepped && engines_[m]->is_resident();
       model.waited = passed_over ? model.waited + 1 : 0;
       model.since = m == stepped || !model.ready ? 0 : model.since + 1;

@@ -14,8 +14,7 @@ namespace simulate {
 
 /// A request of one model, as its client sees it.
 struct Sent {
-  zrt::TenantId tenant{};  ///< the set's
-  std::uint32_t script_tenant = 0;
+  zrt::TenantId tenant{};               ///< the set's
   std::vector<std::uint32_t> tokens{};  ///< the prompt, and room for the answer
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
@@ -171,7 +170,6 @@ class SimulatedEngine {
   /// Of the last step.
   [[nodiscard]] const std::vector<serve::PlannedRun>& runs() const { return runs_; }
   void forget_runs() { runs_.clear(); }
-  [[nodiscard]] const serve::Scheduler<>& scheduler() const { return *scheduler_; }
   [[nodiscard]] bool holds() const { return holds_; }
   /// Whether a request has ended, be it that the next step is to tell of it.
   [[nodiscard]] bool has_ended(const Sent& r) const {
@@ -180,7 +178,6 @@ class SimulatedEngine {
   /// The tenant that was created last.
   [[nodiscard]] zrt::TenantId made() const { return made_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] std::uint64_t attempts() const { return attempts_; }
   [[nodiscard]] std::uint64_t evictions() const { return evictions_; }
   [[nodiscard]] std::uint64_t reopenings() const { return reopenings_; }
   /// Reads what was sent, as a step does, and plans nothing.

@@ -6,6 +6,7 @@
 #include <zrt/exec/slot_faults.hpp>
 #include <zrt/serve/batch_planner.hpp>
 #include <zrt/serve/draft_pay.hpp>
+#include <zrt/serve/prefill_rate.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -22,9 +23,10 @@ template <class B, class Model> class DraftModel {
         cuts_(allocator),
         faults_(allocator) {}
 
-  /// Makes room for the texts of `slots` slots of `context` positions, with so many biases.
+  /// Makes room for the texts of `slots` slots of `context` positions, which are all it guesses for, with so many biases.
   [[nodiscard]] Result<void> reserve(std::uint32_t slots, std::uint32_t context, std::uint32_t biases,
                                      const Allocator& allocator) noexcept {
+    context_ = context;
     if (auto r = texts_.reserve(slots); !r) return r;
     for (std::uint32_t i = 0; i < slots; ++i) {
       Text text(allocator);
@@ -51,30 +53,40 @@ template <class B, class Model> class DraftModel {
     text.wanted = text.made = 0;
     if (text.request != handle) drop(text);
   }
-  /// Asks for `count` guesses behind a request's text.
-  void want(std::uint32_t slot, const ActiveRequest& a, std::uint32_t count) noexcept {
+  /// How many of `most` guesses behind a request's text it can make.
+  [[nodiscard]] std::uint32_t room(std::uint32_t slot, const ActiveRequest& a, std::uint32_t most) noexcept {
     Text& text = texts_[slot];
-    if (fails_ || (text.slot == serve::kNone && !take_slot(text, a))) return;
+    const auto tokens = static_cast<std::uint32_t>(a.sequence.tokens.size());
+    if (most == 0 || tokens > context_ || fails_) return 0;
+    if (text.slot == serve::kNone && !take_slot(text, a)) return 0;
     align(text, a.sequence.tokens.span());
-    const auto positions = static_cast<std::uint32_t>(text.sequence.tokens.size()) + count - 1;
-    if (count == 0 || positions > model_.context() || !serving_.reserve(text.slot, positions)) return;
-    text.wanted = count;
+    // The last guess is in no position.
+    const std::uint32_t left = context_ + 1 - tokens;
+    const std::uint32_t count = left < most ? left : most;
+    return serving_.reserve(text.slot, tokens + count - 1) ? count : 0;
   }
+  /// Asks for `count` guesses, no more than there is room for.
+  void want(std::uint32_t slot, std::uint32_t count) noexcept { texts_[slot].wanted = count; }
   /// Makes the guesses that were asked for, and tells `times` what each took. A text that is long unread is read in
-  /// chunks, a chunk a step, before there are any.
-  void guess(const ClockHook& clock, serve::DraftTimes& times) noexcept {
-    while (true) {
-      std::uint32_t unread = 0;
-      if (!choose(unread)) return;
+  /// chunks, a chunk a step, before there are any; `latency`, if not 0, bounds what a step reads.
+  void guess(const ClockHook& clock, const exec::StopPoll& stop, std::uint64_t latency,
+             serve::DraftTimes& times) noexcept {
+    std::uint32_t room = reading_room(latency);
+    for (std::uint32_t read = 0; choose(room, read); read = 0) {
       const std::uint64_t began = clock();
-      if (!run()) {
-        // It guesses no more until its memory is new: a device that fails would take time of every step.
+      const auto completed = run(stop);
+      if (!completed || !*completed) {
         forget();
-        fails_ = true;
+        // A device that fails would take time of every step: it guesses no more until its memory is new.
+        fails_ = !completed;
         return;
       }
+      const std::uint64_t took = clock() - began;
       // The first of a text reads it besides.
-      if (unread <= 2 * texts_.size()) times.learn_guess(clock() - began);
+      if (read <= 2 * texts_.size())
+        times.learn_guess(took);
+      else
+        rate_.learn(read, took);
     }
   }
   /// What was guessed for a slot, valid until the next step.
@@ -130,14 +142,26 @@ template <class B, class Model> class DraftModel {
     if (s.processed > most) s.processed = most;
   }
 
-  /// Chooses who reads in this round; counts the tokens of it. False where nobody does.
-  [[nodiscard]] bool choose(std::uint32_t& unread) noexcept {
+  /// Tokens of unread texts that one step may read.
+  [[nodiscard]] std::uint32_t reading_room(std::uint64_t latency) noexcept {
     const std::uint32_t most = model_.sizes().prefill_tokens - model_.sizes().slots;
-    std::uint32_t furthest = 0;
+    std::uint32_t furthest = 0, unread = 0;
+    for (const Text& text : texts_) {
+      if (text.wanted == 0) continue;
+      unread += text.sequence.prompt_left();
+      if (text.sequence.processed > furthest) furthest = text.sequence.processed;
+    }
+    if (unread == 0) return 0;
+    const std::uint32_t timely = model_.executor().timely_tokens(most, furthest + most);
+    const std::uint32_t room = rate_.room(latency, 0, timely);
+    // A text that is read has a token or two of the last step.
+    const std::uint32_t least = kPageTokens + 2 * static_cast<std::uint32_t>(texts_.size());
+    return room < least ? least < timely ? least : timely : room;
+  }
+  /// Chooses who reads in this round, of unread texts at most `room` tokens, which it takes; counts the tokens of the
+  /// round. False where nobody does.
+  [[nodiscard]] bool choose(std::uint32_t& room, std::uint32_t& read) noexcept {
     bool any = false;
-    for (const Text& text : texts_)
-      if (text.made < text.wanted && text.sequence.processed > furthest) furthest = text.sequence.processed;
-    std::uint32_t room = model_.executor().timely_tokens(most, furthest + most);
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       Text& text = texts_[i];
       sequences_[i] = nullptr;
@@ -147,24 +171,26 @@ template <class B, class Model> class DraftModel {
       cuts_[i] = left < room ? left : room;
       if (left != 0 && cuts_[i] == 0) continue;
       room -= cuts_[i];
-      unread += cuts_[i] + (left == 0 ? 1 : 0);
+      read += cuts_[i] + (left == 0 ? 1 : 0);
       sequences_[i] = &text.sequence;
       any = true;
     }
     return any;
   }
-  [[nodiscard]] bool run() noexcept {
+  /// False where `stop` ended it halfway.
+  [[nodiscard]] Result<bool> run(const exec::StopPoll& stop) noexcept {
     const exec::Batch batch = planner_.plan(sequences_.span(), serving_.pages(), cuts_.span());
-    if (!serving_.advance(batch)) return false;
-    const auto completed = model_.executor().step(batch, {}, &faults_);
-    if (!completed || !*completed) return false;
+    if (auto r = serving_.advance(batch); !r) return pass(r);
+    auto completed = model_.executor().step(batch, stop, &faults_);
+    if (!completed || !*completed) return completed;
     const auto origins = planner_.origins();
     for (std::size_t i = 0; i < texts_.size(); ++i)
       if (sequences_[i] != nullptr && sequences_[i]->prompt_left() != 0) texts_[i].wanted = 0;
     for (std::size_t row = 0; row < origins.size(); ++row) {
       Text& text = texts_[origins[row].sequence];
       std::int32_t id = kNoToken;
-      if (!model_.executor().read(exec::port::kToken, row * sizeof id, as_writable_bytes(Span(&id, 1)))) return false;
+      if (auto r = model_.executor().read(exec::port::kToken, row * sizeof id, as_writable_bytes(Span(&id, 1))); !r)
+        return pass(r);
       if (id < 0 || !faults_.of(text.slot, model_.plan().plan, &model_.op_rows())) {
         text.wanted = text.made;
         continue;
@@ -182,6 +208,8 @@ template <class B, class Model> class DraftModel {
   Vector<serve::Sequence*> sequences_;
   Vector<std::uint32_t> cuts_;
   exec::SlotFaults faults_;
+  serve::PrefillRate rate_{};
+  std::uint32_t context_ = 0;  ///< of the other engine
   bool fails_ = false;
 };
 

@@ -30,29 +30,37 @@ template <class B, class Model> class Drafter {
     times_.learn(tokens, serving_.drafted(), nanoseconds);
   }
 
-  /// The drafts of the next step, by slot.
-  [[nodiscard]] Span<const serve::Draft> draft(const ClockHook& clock) noexcept {
+  /// The drafts of the next step, by slot. Where `stop` ends the making of them halfway there are fewer.
+  [[nodiscard]] Span<const serve::Draft> draft(const ClockHook& clock, const exec::StopPoll& stop) noexcept {
     for (serve::Draft& draft : drafts_) draft = {};
-    const Span<const serve::SlotRow> slots = serving_.scheduler().state().slots.span();
     std::uint32_t decoding = 0;
+    std::uint64_t latency = 0;
     bool prompts = !serving_.arriving().empty();
     for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot) {
-      decoding += slots[slot].stage == serve::SlotStage::decode ? 1u : 0u;
-      prompts = prompts || slots[slot].stage == serve::SlotStage::prefill;
-      if (model_) model_->begin(slot, slots[slot].request);
+      decoding += decodes(slot) ? 1u : 0u;
+      prompts = prompts || Planner::can_prefill(serving_.scheduler().state(), slot);
+      const ActiveRequest* const a = serving_.in_slot(slot);
+      const std::uint64_t own = a == nullptr ? 0 : a->sequence.step_latency_ns;
+      if (own != 0 && (latency == 0 || own < latency)) latency = own;
+      if (model_) model_->begin(slot, serving_.scheduler().state().slots[slot].request);
     }
     if (decoding == 0 || prompts || times_.wants_plain()) return drafts_.span();
     serve::DraftPay pay(times_, decoding);
     for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot)
-      if (slots[slot].stage == serve::SlotStage::decode) draft(slot, most_ / decoding, pay);
+      if (decodes(slot)) draft(slot, most_ / decoding, pay);
     if (!model_) return drafts_.span();
-    model_->guess(clock, times_);
+    model_->guess(clock, stop, latency, times_);
     for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot)
       if (drafts_[slot].count == 0) drafts_[slot] = model_->draft(slot);
     return drafts_.span();
   }
 
  private:
+  using Planner = serve::RunPlanner<serve::AllRules>;
+
+  [[nodiscard]] bool decodes(std::uint32_t slot) noexcept {
+    return Planner::can_decode(serving_.scheduler().state(), slot);
+  }
   /// A request with log-probabilities gets one token a step: they are of one row.
   void draft(std::uint32_t slot, std::uint32_t most, serve::DraftPay& pay) noexcept {
     ActiveRequest& a = *serving_.in_slot(slot);
@@ -70,7 +78,7 @@ template <class B, class Model> class Drafter {
     const std::uint32_t tries = a.model_luck.next();
     std::uint32_t wanted = tries < most ? tries : most;
     wanted = wanted < left - 1 ? wanted : left - 1;
-    model_->want(slot, a, pay.take(a.model_luck, wanted, true));
+    model_->want(slot, pay.take(a.model_luck, model_->room(slot, a, wanted), true));
   }
 
   Serving<B>& serving_;

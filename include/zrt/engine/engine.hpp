@@ -244,11 +244,12 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// its guesses beside those from a request's own text, EngineOptions::draft_tokens in all. Answers stay what they were.
   ///
   /// Measured times say for each request whether guesses pay. The draft model is evicted and reopened with this one, and
-  /// `memory` counts its weights, arenas and the pages of its slots. A refused engine stays the host's.
+  /// `memory` counts its weights, arenas and the pages of its slots: give it before ModelSet::add, which looks once. A
+  /// refused engine stays the host's.
   ///
-  /// Errors: Errc::invalid_argument for draft_tokens of 0, another vocabulary, fewer slots or a shorter context than this
-  /// engine has; Errc::invalid_state while either has requests, or a draft model; Errc::unimplemented where either model
-  /// has recurrent layers or windows, and for an engine whose runs are recorded.
+  /// Errors: Errc::invalid_argument for the engine itself, draft_tokens of 0, another vocabulary, fewer slots or a shorter
+  /// context than this engine has; Errc::invalid_state while either has requests, or a draft model; Errc::unimplemented
+  /// where either model has recurrent layers or windows, and for an engine whose runs are recorded.
   [[nodiscard]] Result<void> draft_with(Engine&& drafter) noexcept;
 
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool` for each token that

@@ -499,7 +499,7 @@ template <class B, class Families, class O> class EngineCore {
     }
     news_.finish_those_at_their_limit(on_token);
     news_.tell(on_token);
-    const serve::StepPlan plan = plan_step();
+    const serve::StepPlan plan = plan_step(stop);
     news_.tell(on_token);
     if (plan.runs.empty()) return {};
     outcomes_.begin(plan);
@@ -514,12 +514,13 @@ template <class B, class Families, class O> class EngineCore {
     return taken;
   }
 
-  [[nodiscard]] serve::StepPlan plan_step() noexcept {
+  [[nodiscard]] serve::StepPlan plan_step(const exec::StopPoll& stop) noexcept {
     news_.begin_step();
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
     const std::uint64_t now = serving_.has_tenants() ? model_.options().clock() : 0;
-    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, drafter_.draft(model_.options().clock));
+    const auto drafts = drafter_.draft(model_.options().clock, serving_.running() == 1 ? stop : exec::StopPoll{});
+    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, drafts);
   }
 
   /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.
@@ -556,12 +557,7 @@ template <class B, class Families, class O> class EngineCore {
       decoding += serving_.scheduler().state().slots[slot].stage == serve::SlotStage::decode ? 1u : 0u;
     }
     for (const Owned<ActiveRequest>& a : serving_.arriving()) strictest(*a);
-    if (latency == 0) return chunk;
-    if (!rate_.known()) return kPageTokens;
-    const std::uint64_t within = rate_.tokens_within(latency);
-    const std::uint64_t left = within < decoding ? 0 : within - decoding;
-    const std::uint64_t timely = left < kPageTokens ? left : left / kPageTokens * kPageTokens;
-    return timely < chunk ? static_cast<std::uint32_t>(timely) : chunk;
+    return rate_.room(latency, decoding, chunk);
   }
 
   [[nodiscard]] static bool reads_prompt(const serve::StepPlan& plan) noexcept {

@@ -135,6 +135,8 @@ Result<void> Engine<B, Families, O>::unload_adapter(AdapterId adapter) noexcept 
   return core_->unload_adapter(adapter);
 }
 template <class B, class Families, class O> Result<void> Engine<B, Families, O>::draft_with(Engine&& drafter) noexcept {
+  if (drafter.core_.get() == core_.get())
+    return fail(Errc::invalid_argument, "the engine is to guess for itself, expected another as the draft model");
   return core_->draft_with(drafter.core_);
 }
 template <class B, class Families, class O> std::uint32_t Engine<B, Families, O>::processed(RequestId id) noexcept {

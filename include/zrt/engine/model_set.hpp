@@ -69,8 +69,8 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
     return ModelSet(std::move(*core));
   }
 
-  /// Adds an open engine without requests. Where the bound on memory leaves it no room, others that have nothing to do are
-  /// evicted, else it is itself.
+  /// Adds an open engine without requests, whose draft model came before. Where the bound on memory leaves it no room,
+  /// others that have nothing to do are evicted, else it is itself.
   ///
   /// Errors: Errc::capacity_exceeded for more models than kMostModels, for one that the bound never holds, and where a
   /// tenant's reserved pages do not fit in it; Errc::invalid_state for an engine with requests; those of Engine::evict.

@@ -44,7 +44,7 @@ struct EngineOptions {
   std::uint32_t threads = 1;          ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
   ClockHook clock =
-      monotonic_clock();  ///< read twice in a step with prompt tokens or draft_tokens, once in any with tenants
+      monotonic_clock();           ///< read in steps with prompt tokens, draft_tokens or tenants; see docs/embedding.md
   WaitHook wait = thread_sleep();  ///< called by generate alone, where a tenant's rate is used up
   Allocator allocator = system_allocator();
   LogSink log{};

@@ -2,7 +2,7 @@
 // zrt/serve/prefill_rate.hpp: the measured time of a token in steps with prompt tokens.
 #pragma once
 
-#include <zrt/core/config.hpp>
+#include <zrt/core/kv_pages.hpp>
 
 #include <cstdint>
 
@@ -28,6 +28,16 @@ class PrefillRate {
   /// Tokens that are expected to take `nanoseconds`; 0 while nothing is known.
   [[nodiscard]] std::uint64_t tokens_within(std::uint64_t nanoseconds) const noexcept {
     return per_token_ == 0 ? 0 : nanoseconds / per_token_;
+  }
+  /// Of at most `most` prompt tokens so many, whole pages if there is one, that a step in which `decoding` more tokens are
+  /// read keeps within `latency`; 0 is no bound. While nothing is known, a page.
+  [[nodiscard]] std::uint32_t room(std::uint64_t latency, std::uint32_t decoding, std::uint32_t most) const noexcept {
+    if (latency == 0) return most;
+    if (!known()) return kPageTokens;
+    const std::uint64_t within = tokens_within(latency);
+    const std::uint64_t left = within < decoding ? 0 : within - decoding;
+    const std::uint64_t timely = left < kPageTokens ? left : left / kPageTokens * kPageTokens;
+    return timely < most ? static_cast<std::uint32_t>(timely) : most;
   }
 
  private:

@@ -192,10 +192,8 @@ template <class Rules = AllRules> class Scheduler {
 
   void pass_time(std::uint64_t now) noexcept {
     if (now > s_.now) s_.now = now;
-    for (TenantRow& t : s_.tenants) {
-      t.decoded.advance(s_.now);
-      t.prefilled.advance(s_.now);
-    }
+    for (TenantRow& t : s_.tenants)
+      if (t.advance(s_.now) && t.live && t.backlogged()) s_.quiet = false;
   }
 
   // --- outcomes ---

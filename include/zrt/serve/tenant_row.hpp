@@ -37,6 +37,15 @@ struct TenantRow {
   [[nodiscard]] bool backlogged() const noexcept { return queued != 0 || slots != 0; }
   /// What it has had here.
   [[nodiscard]] TenantUse use() const noexcept { return {backlogged(), computed, decoded.taken(), prefilled.taken()}; }
+  /// Lets time pass; says whether a rate that was used up has room again.
+  [[nodiscard]] bool advance(std::uint64_t now) noexcept {
+    const bool no_decode = decoded.room(quota.decode_tokens_per_s) == 0;
+    const bool no_prefill = prefilled.room(quota.prefill_tokens_per_s) == 0;
+    decoded.advance(now);
+    prefilled.advance(now);
+    return (no_decode && decoded.room(quota.decode_tokens_per_s) != 0) ||
+           (no_prefill && prefilled.room(quota.prefill_tokens_per_s) != 0);
+  }
   /// Nanoseconds until a rate that is used up may have room; 0: none is.
   [[nodiscard]] std::uint64_t until_rate(std::uint64_t now) const noexcept {
     const std::uint64_t decode = decoded.room(quota.decode_tokens_per_s) == 0 ? decoded.until_room(now) : 0;
