@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <limits>
+#include <programs.hpp>
 #include <string>
 #include <support/onnx_file.hpp>
 #include <support/run_program.hpp>
@@ -18,6 +19,8 @@ namespace {
 using namespace zrt;
 using namespace zrt::test;
 using namespace zrt::test::onnx_file;
+using zrt::test::onnx_file::model;
+using zrt::test::onnx_file::text;
 
 HostValue indices(std::vector<std::int64_t> values, std::initializer_list<std::uint32_t> extents) {
   HostValue x{{DType::si64, {}}, std::vector<std::byte>(values.size() * 8)};
@@ -81,6 +84,41 @@ TEST(OnnxFaults, AreFoundWhereOperandsAreGone) {
   for (int i = 0; i < 6; ++i) graph += node("Sin", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
   EXPECT_EQ(fault(graph + output("v6"), {floats({8}), indices({1, 2, 7, 0}, {4})}),
             "pick: index 8 at [2], extent 8, in input 1 (ids)");
+}
+
+TEST(OnnxFaults, AreToldWithoutTheirPlaceWhereTheCallerStopsTheSearch) {
+  std::string graph = input("table", kFloat, {8}) + input("raw", kInt64, {4}) + numbers("one", {1}, {1}) +
+                      named("shift", "Add", {"raw", "one"}, {"ids"}) + named("pick", "Gather", {"table", "ids"}, {"z"});
+  const std::string file = model(graph + output("z"));
+  const auto program = ir::onnx::read(std::as_bytes(std::span(file)));
+  ASSERT_TRUE(program) << program.error().text();
+  engines::ReferencePrograms::Device device;
+  const ir::ptir::Shape shapes[]{{8}, {4}};
+  auto runner = ProgramRunner<engines::ReferencePrograms>::make(*program, shapes, device, {});
+  ASSERT_TRUE(runner) << runner.error().text();
+  const HostValue table = floats({8}), raw = indices({1, 2, 7, 0}, {4});
+  std::vector<float> z(4);
+  const ConstTensorView in[]{{DType::f32, table.type.shape, table.bytes}, {DType::si64, raw.type.shape, raw.bytes}};
+  const TensorView out[]{{DType::f32, {4}, std::as_writable_bytes(std::span(z))}};
+  struct Patience {
+    mutable int asked = 0;
+    int asks = 0;
+  };
+  const auto after = [&](int asks) {
+    const Patience patience{0, asks};
+    const auto over = [](const void* p) noexcept {
+      const auto& left = *static_cast<const Patience*>(p);
+      return ++left.asked > left.asks;
+    };
+    const auto done = runner->run(in, out, {&patience, over});
+    return std::string(done ? "no fault" : done.error().text());
+  };
+  const std::string whole = "pick: index 8 at [2], extent 8, in input 1 (ids)";
+  EXPECT_EQ(after(1000), whole);
+  std::vector<std::string> said;
+  for (int asks = 0; asks < 20; ++asks)
+    if (const std::string words = after(asks); said.empty() || said.back() != words) said.push_back(words);
+  EXPECT_EQ(said, (std::vector<std::string>{"the program was stopped", "pick: met data outside its contract", whole}));
 }
 
 TEST(OnnxFaults, NameNodesWithoutANameByTheirPlace) {
