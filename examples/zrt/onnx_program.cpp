@@ -192,21 +192,10 @@ zrt::Result<OnnxFile> declared_in(OnnxSource& source) {
 }
 
 zrt::Result<ptir::Program> read_onnx(OnnxSource& source, const std::map<std::string, std::uint32_t>& extents) {
-  const auto file = declared_in(source);
-  if (!file) return zrt::pass(file);
-  std::vector<onnx::InputType> types;
-  for (const DeclaredTensor& input : file->inputs) {
-    ptir::TensorType type{input.dtype, {}};
-    bool given = input.shaped && !input.axes.empty();
-    for (const DeclaredAxis& axis : input.axes) {
-      const auto found = extents.find(axis.symbol);
-      given = given && (axis.extent || found != extents.end());
-      if (given) type.shape.append(ptir::Dim(axis.extent ? *axis.extent : found->second));
-    }
-    if (given) types.push_back({input.name, type});
-  }
+  std::vector<onnx::NamedExtent> named;
+  for (const auto& [symbol, extent] : extents) named.push_back({symbol, extent});
   onnx::ReadOptions options;
-  options.types = types;
+  options.extents = named;
   options.external = &source.external;
   return onnx::read(source.model.span(), options);
 }

@@ -15,9 +15,11 @@ namespace {
 
 namespace ptir = zrt::ir::ptir;
 
+bool is_onnx(const PtirConvertOptions& o) { return o.file.ends_with(".onnx"); }
+
 zrt::Result<ptir::Program> converted_source(const PtirConvertOptions& o) {
   std::vector<std::string> feeds;
-  if (!o.file.ends_with(".onnx")) return read_program(o.file, feeds, {});
+  if (!is_onnx(o)) return read_program(o.file, feeds, {});
   auto source = open_onnx(o.file);
   if (!source) return zrt::pass(source);
   auto program = read_onnx(*source, o.extents);
@@ -36,27 +38,53 @@ zrt::Result<std::string> written_form(const ptir::Program& program, const PtirCo
   return std::string(text->view());
 }
 
-/// Writes the files of a package to the folder that the options name.
+/// C has numbers for all extents.
+///
+/// Errors: Errc::shape_mismatch, with what the command line can do about it.
+zrt::Result<void> check_constant(const ptir::Program& program, const PtirConvertOptions& o) {
+  for (const ptir::Parameter& p : program.regions[0].parameters)
+    for (const ptir::Dim dim : p.type.shape.view()) {
+      if (dim.is_constant()) continue;
+      const std::string_view symbol = program.symbol_name(dim);
+      const bool may_fix = is_onnx(o) && !symbol.empty();
+      return zrt::fail(zrt::Errc::shape_mismatch, "input ", p.name.view(), " has an open extent",
+                       may_fix ? "; --extent " : ", which the file must give", may_fix ? symbol : "",
+                       may_fix ? "=NUMBER fixes it" : "");
+    }
+  return {};
+}
+
+/// Writes the files of a package to the folder that the options name. The source is the last, so that it never stands
+/// beside the weights of another program.
 zrt::Result<void> write_package(const ptir::Program& program, const PtirConvertOptions& o) {
   if (o.out.empty())
     return zrt::fail(zrt::Errc::invalid_argument, "--to c writes several files; --out names their folder");
   const std::string name = o.name.empty() ? "program" : o.name;
+  if (auto r = check_constant(program, o); !r) return r;
   const auto package = c_package(program, name, o.thread_hook);
   if (!package) return zrt::pass(package);
   std::error_code failed;
   std::filesystem::create_directories(o.out, failed);
   const std::string base = (std::filesystem::path(o.out) / name).string();
-  if (auto r = write_file(base + ".c", package->source.view()); !r) return r;
+  if (package->weights.empty()) {
+    // Those of an earlier program.
+    for (const char* const ending : {".weights", "_weights.S"})
+      if (!std::filesystem::remove(base + ending, failed) && failed)
+        return std::unexpected(write_error(base + ending, failed.value()));
+  } else {
+    const auto* const bytes = reinterpret_cast<const char*>(package->weights.data());
+    if (auto r = write_file(base + ".weights", {bytes, package->weights.size()}); !r) return r;
+    if (auto r = write_file(base + "_weights.S", package->assembly.view()); !r) return r;
+  }
   if (auto r = write_file(base + ".h", package->header.view()); !r) return r;
-  if (package->weights.empty()) return {};
-  if (auto r = write_file(base + "_weights.S", package->assembly.view()); !r) return r;
-  const auto* const bytes = reinterpret_cast<const char*>(package->weights.data());
-  return write_file(base + ".weights", {bytes, package->weights.size()});
+  return write_file(base + ".c", package->source.view());
 }
 
 }  // namespace
 
 int ptir_convert(const PtirConvertOptions& o) {
+  if (o.to != "c" && (!o.name.empty() || o.thread_hook)) return usage("--name and --thread-hook are for --to c");
+  if (!is_onnx(o) && !o.extents.empty()) return usage("--extent is for ONNX files, and " + o.file + " is none");
   const auto program = converted_source(o);
   if (!program) return failed(program.error());
   if (o.to == "c") {

@@ -77,12 +77,7 @@ zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::spa
 zrt::Result<zrt::plan::c::Package> c_package(const zrt::ir::ptir::Program& source, std::string_view name,
                                              bool thread_hook) {
   std::vector<zrt::ir::ptir::Shape> shapes;
-  for (const zrt::ir::ptir::Parameter& p : source.regions[0].parameters) {
-    if (!p.type.shape.is_constant())
-      return zrt::fail(zrt::Errc::shape_mismatch, "input ", p.name.view(),
-                       " has an open extent; --extent SYMBOL=NUMBER fixes it");
-    shapes.push_back(p.type.shape);
-  }
+  for (const zrt::ir::ptir::Parameter& p : source.regions[0].parameters) shapes.push_back(p.type.shape);
   return engines::to_c_package(source, shapes, thread_hook, {.name = name, .optimise = true, .lower = {}});
 }
 zrt::Result<zrt::String> c_source_as_is(const zrt::ir::ptir::Program& source,

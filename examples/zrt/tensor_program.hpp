@@ -61,11 +61,10 @@ struct ProgramChoices {
                                                 std::span<const zrt::ir::ptir::Shape> shapes,
                                                 std::optional<std::uint64_t> trip_limit);
 
-/// `source` as it stands, as C under this name: no pass changes what an instruction computes.
 /// A program whose inputs have constant extents as the files of a package of C.
 [[nodiscard]] zrt::Result<zrt::plan::c::Package> c_package(const zrt::ir::ptir::Program& source, std::string_view name,
                                                            bool thread_hook);
-/// A program as it stands as C, under this name.
+/// `source` as it stands, as C under this name: no pass changes what an instruction computes.
 [[nodiscard]] zrt::Result<zrt::String> c_source_as_is(const zrt::ir::ptir::Program& source,
                                                       std::span<const zrt::ir::ptir::Shape> shapes,
                                                       std::string_view name);

@@ -57,7 +57,7 @@ zrt::Result<EveryValue> every_value(const ptir::Program& source) {
 /// A program as C, built by the system's compiler and loaded.
 class CProgram {
  public:
-  static constexpr const char* kName = "zrt_validated";
+  static constexpr const char* kName = "validated";
 
   CProgram() = default;
   CProgram(const CProgram&) = delete;

@@ -167,7 +167,8 @@ TEST_F(Program, WritesAPackageOfC) {
   EXPECT_EQ(run({"ptir", "convert", model, "--to", "c", "--extent", "N=2"}).err,
             "zrt: invalid_argument: --to c writes several files; --out names their folder\n");
   EXPECT_EQ(run({"ptir", "convert", model, "--to", "c", "--out", folder}).err,
-            "zrt: shape_mismatch: input x has an open extent; --extent SYMBOL=NUMBER fixes it\n");
+            "zrt: shape_mismatch: input x has an open extent; --extent N=NUMBER fixes it\n");
+  EXPECT_EQ(run({"ptir", "convert", model, "--name", "net"}).err, "zrt: --name and --thread-hook are for --to c\n");
   const Outcome done = run(
       {"ptir", "convert", model, "--to", "c", "--out", folder, "--extent", "N=2", "--name", "net", "--thread-hook"});
   EXPECT_EQ(done.status, 0) << done.err;

@@ -98,7 +98,7 @@ TEST(CPackage, RunsWithItsWeightsMappedLinkedAndOnThreads) {
   ASSERT_TRUE(package) << package.error().text();
   EXPECT_LT(package->source.view().size(), 12000u) << package->source.view();
   EXPECT_GE(package->weights.size(), 4u * (36 * 24 + 16 * 16 * 24 * 10));
-  EXPECT_NE(package->source.view().find("net_part_1("), std::string_view::npos);
+  EXPECT_NE(package->source.view().find("zrt_part_1_of_net("), std::string_view::npos);
 
   HostValue x{{DType::f32, {2, 18, 18, 4}}, {}};
   std::mt19937 random(9);
@@ -138,9 +138,21 @@ TEST(CPackage, RefusesANameThatIsNone) {
   const auto program = network();
   ASSERT_TRUE(program);
   const ptir::Shape shapes[]{{2, 18, 18, 4}};
-  const auto package = engines::to_c_package(*program, shapes, false, {.name = "a-b"});
-  ASSERT_FALSE(package);
-  EXPECT_EQ(package.error().code(), Errc::invalid_argument);
+  for (const char* const name : {"a-b", "int", "namespace", "memcpy", "main", "_net", "zrt_part"}) {
+    const auto package = engines::to_c_package(*program, shapes, false, {.name = name});
+    ASSERT_FALSE(package) << name;
+    EXPECT_EQ(package.error().code(), Errc::invalid_argument);
+  }
+  for (const char* const name : {"nets", "in", "ma", "zrt_net_0123456789abcdef"})
+    EXPECT_TRUE(plan::c::may_name_function(name)) << name;
+}
+
+TEST(CPackage, IsOfAModuleWithAFormAndAFileOfOneWithout) {
+  EXPECT_EQ(plan::c::Module({.weights_apart = false, .threads = true}).finish().error().code(), Errc::invalid_argument);
+  EXPECT_EQ(plan::c::Module({.weights_apart = true, .threads = false}).finish().error().code(), Errc::invalid_argument);
+  EXPECT_EQ(plan::c::Module().finish_package("net").error().code(), Errc::invalid_argument);
+  EXPECT_TRUE(plan::c::Module().finish());
+  EXPECT_TRUE(plan::c::Module({.weights_apart = false, .threads = true}).finish_package("net"));
 }
 
 }  // namespace

@@ -62,6 +62,11 @@ TEST(OnnxModel, NamesTheExtentThatIsOpen) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), Errc::shape_mismatch);
   EXPECT_EQ(made.error().text(), "input x has an open extent on axis 0, N; name its number in OnnxOptions::extents");
+  const std::string nameless =
+      model(field(11, field(1, "x") + field(2, field(1, field(1, kFloat) + field(2, field(1, ""))))) +
+            node("Sin", {"x"}, {"y"}) + output("y"));
+  EXPECT_EQ(Model::read(std::as_bytes(std::span(nameless))).error().text(),
+            "input x has an open extent on axis 0, which the file must name or give");
   EXPECT_EQ(Model::open("/nowhere/model.onnx").error().code(), Errc::io_error);
 }
 

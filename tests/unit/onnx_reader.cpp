@@ -225,6 +225,26 @@ TEST(OnnxReader, AnExtentThatMustBeKnownNamesTheInputThatLeavesItOpen) {
   EXPECT_TRUE(read(file, options));
 }
 
+TEST(OnnxReader, AValueOfTheCallersMustFitItsInput) {
+  const std::string file = model(input("x", kFloat, {4}) + input("shape", kInt64, {2}) +
+                                 node("Reshape", {"x", "shape"}, {"z"}) + output("z"));
+  const std::vector<std::int64_t> shape{2, 2};
+  const auto bytes = std::as_bytes(std::span(shape));
+  const auto with = [&](std::string_view name, ir::ptir::TensorType type, std::span<const std::byte> data) {
+    const ir::onnx::BoundInput values[]{{name, type, data}};
+    ir::onnx::ReadOptions options;
+    options.values = values;
+    const auto program = read(file, options);
+    return program ? Errc{} : program.error().code();
+  };
+  EXPECT_EQ(with("shape", {DType::si64, {2}}, bytes), Errc{});
+  EXPECT_EQ(with("shape", {DType::si64, {2}}, bytes.first(8)), Errc::shape_mismatch);
+  EXPECT_EQ(with("shape", {DType::si64, {3}}, bytes), Errc::shape_mismatch);
+  EXPECT_EQ(with("shape", {DType::si64, {ir::ptir::Dim::any()}}, bytes), Errc::shape_mismatch);
+  EXPECT_EQ(with("shape", {DType::si32, {4}}, bytes), Errc::dtype_mismatch);
+  EXPECT_EQ(with("shapes", {DType::si64, {2}}, bytes), Errc::invalid_argument);
+}
+
 TEST(OnnxReader, RecurrentNodesSayWhichFunctionTheyLack) {
   const std::string graph =
       input("x", kFloat, {2, 1, 3}) + input("w", kFloat, {1, 8, 3}) + input("r", kFloat, {1, 8, 2}) + output("y");

@@ -56,23 +56,26 @@ inline void append_place(Error& error, const Shape& shape, std::uint64_t element
     made.append(fault_text(error.code()));
   } else {
     const Indices meaning = origins.indices(node);
-    const bool outside = meaning == Indices::as_places && found->value <= ir::ptir::Origins::kOutside / 2;
+    const bool divisor = found->kind == DataFault::Kind::divisor;
+    const bool places = meaning == Indices::as_places || meaning == Indices::of_windows;
+    const bool outside = places && !divisor && found->value <= ir::ptir::Origins::kOutside / 2;
     std::int64_t value = found->value;
     if (outside) value -= ir::ptir::Origins::kOutside;
+    const bool farthest = outside && (value == ir::ptir::Origins::kFarthest || value == -ir::ptir::Origins::kFarthest);
     if (meaning == Indices::count_from_end && value < 0) value -= static_cast<std::int64_t>(found->extent);
-    if (found->extent == 0)
+    if (divisor)
       made.append("division by zero at [");
     else
-      made.append("index ").append(value).append(" at [");
+      made.append("index ").append(value).append(farthest ? " or beyond at [" : " at [");
     append_place(made, operand.shape, found->element, origins.places(node));
     made.append("]");
     if (outside)
       made.append(", outside its axis");
-    else if (found->extent != 0)
+    else if (!divisor)
       made.append(", extent ").append(found->extent);
     if (name.empty())
       made.append(", in input ").append(found->input).append(" (").append(role).append(")");
-    else if (meaning != Indices::unknown)
+    else if (meaning != Indices::unknown && meaning != Indices::of_windows)
       made.append(", in input 1 (").append(origins.input(node, 1)).append(")");
   }
   return made.in_phase(error.phase()).at_instruction(error.instruction(), error.opcode());

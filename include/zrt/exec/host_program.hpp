@@ -53,9 +53,9 @@ class HostProgram {
     return !shares.halted();
   }
 
-  /// Runs the calls before those of `instruction` on the calling thread.
-  void launch_before(const ExecutionContext& step, std::uint32_t instruction) const noexcept {
-    (void)run_alone(step, kOwnInstruction, CallsBefore{instruction});
+  /// Runs the calls before those of `instruction` on the calling thread. False when the step's stop ended it early.
+  [[nodiscard]] bool launch_before(const ExecutionContext& step, std::uint32_t instruction) const noexcept {
+    return run_alone(step, kOwnInstruction, CallsBefore{instruction});
   }
 
   /// Runs a recorded region within a call of another program, on the calling worker alone; `program` is a HostProgram.

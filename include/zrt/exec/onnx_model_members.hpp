@@ -38,7 +38,8 @@ template <class B> struct OnnxModel<B>::Ready {
         if (!p.type.shape[axis].is_constant()) {
           const std::string_view symbol = program->symbol_name(p.type.shape[axis]);
           return fail(Errc::shape_mismatch, "input ", p.name.view(), " has an open extent on axis ", unsigned{axis},
-                      symbol.empty() ? "" : ", ", symbol, "; name its number in OnnxOptions::extents");
+                      symbol.empty() ? ", which the file must name or give" : ", ", symbol,
+                      symbol.empty() ? "" : "; name its number in OnnxOptions::extents");
         }
       if (auto r = shapes.push_back(p.type.shape); !r) return pass(r);
     }

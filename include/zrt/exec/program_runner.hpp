@@ -80,7 +80,8 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   /// Errors: Errc::invalid_argument for another number of tensors, those of check_tensor,
   /// Errc::spec_violation and limit_exceeded with the instruction where data broke an op's contract (the
   /// outputs are then left alone), Errc::cancelled when `stop` ended it, and the device's own. Where a file's node is
-  /// known, a fault bears its name; on the host, what is before the instruction is run once more to find the element.
+  /// known, a fault bears its name; on the host, what is before the instruction is run once more, on the calling thread
+  /// alone, to find the element. Where `stop` ends that, the fault is told without the element.
   [[nodiscard]] Result<void> run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs,
                                  const StopPoll& stop = {}) noexcept;
 
@@ -122,7 +123,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   }
 
   /// The error of a step of these inputs with the node and the element that it is about, as far as they can be known.
-  [[nodiscard]] Error explained(const Error& error, Span<const ConstTensorView> inputs) noexcept;
+  [[nodiscard]] Error explained(const Error& error, Span<const ConstTensorView> inputs, const StopPoll& stop) noexcept;
 
   // Before what lies on the device: destroyed last.
   Owned<exec::ThreadPool> pool_;
@@ -168,7 +169,8 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
 }
 
 template <class B, class Catalog>
-Error ProgramRunner<B, Catalog>::explained(const Error& error, Span<const ConstTensorView> inputs) noexcept {
+Error ProgramRunner<B, Catalog>::explained(const Error& error, Span<const ConstTensorView> inputs,
+                                           const StopPoll& stop) noexcept {
   const plan::Instruction insn = plan().instruction(error.instruction());
   std::optional<DataFault> found;
   const exec::FindFault find = exec::kFaultTable<Catalog>[number(insn.opcode)];
@@ -181,9 +183,8 @@ Error ProgramRunner<B, Catalog>::explained(const Error& error, Span<const ConstT
       ExecutionContext step;
       StepStatus status;
       step.status = &status;
-      const StopPoll stop;
       step.stop = &stop;
-      bound_.program().host_program().launch_before(step, error.instruction());
+      there = there && bound_.program().host_program().launch_before(step, error.instruction());
       Room<HostTensor, kMaxOperands> in;
       for (std::size_t i = 0; i < insn.inputs.size(); ++i)
         in.make(i, insn.inputs[i] == plan::kNoRegister ? HostTensor{} : bound_.tensor(insn.inputs[i]));
@@ -210,7 +211,7 @@ Result<void> ProgramRunner<B, Catalog>::run(Span<const ConstTensorView> inputs, 
   const auto completed = bound_.launch(*device_, step, stop);
   if (!completed) return pass(completed);
   if (auto fault = exec::step_fault(status, plan(), ir::Ops::of<Catalog>().table); !fault)
-    return std::unexpected<Error>(explained(fault.error(), inputs));
+    return std::unexpected<Error>(explained(fault.error(), inputs, stop));
   if (!*completed) return fail(Errc::cancelled, "the program was stopped");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorView& to = outputs[i];

@@ -13,10 +13,13 @@ namespace zrt::inline ZRT_ABI {
 
 /// The first element of an operand that breaks the contract of its op.
 struct DataFault {
+  enum class Kind : std::uint8_t { index, divisor };
+
   std::uint32_t input = 0;    ///< the operand that holds it
   std::uint64_t element = 0;  ///< its place there, in row-major order
   std::int64_t value = 0;
-  std::uint64_t extent = 0;  ///< of an index: it must be below; 0: the value is a divisor
+  std::uint64_t extent = 0;  ///< an index must be below
+  Kind kind = Kind::index;
 };
 
 /// An op that finds what broke its contract, in the operands as they were before it ran. Nothing asks during a step:

@@ -104,7 +104,7 @@ struct ElementwiseBinary {
     if (c.params.kind != BinaryKind::div || is_float(dtype) || is_complex(dtype)) return found;
     for_each_cast<std::int64_t>(dtype, c.in[1].data, c.in[1].elements(step), DType::si64,
                                 [&](std::uint64_t i, std::int64_t divisor) {
-                                  if (divisor == 0 && !found) found = DataFault{1, i, 0, 0};
+                                  if (divisor == 0 && !found) found = DataFault{1, i, 0, 0, DataFault::Kind::divisor};
                                 });
     return found;
   }

@@ -15,6 +15,13 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
   b.origin_indices(ptir::Origins::Indices::count_from_end);
   return b.select(b.lt(indices, scalar_like(indices, 0)), indices + static_cast<double>(extent), indices);
 }
+/// What an si64 index outside its axis is among places.
+[[nodiscard]] inline Tensor outside_of_all(const Tensor& index) noexcept {
+  using ptir::Origins;
+  Builder& b = index.builder();
+  const Tensor near = b.minimum(b.maximum(index, whole(b, -Origins::kFarthest)), whole(b, Origins::kFarthest));
+  return near + whole(b, Origins::kOutside);
+}
 /// `places`, of which each was made of an index among others; where that is outside [-extent, extent), no place at all,
 /// since the others may hide it. The file's index operand runs over `shape`.
 [[nodiscard]] inline Tensor unless_outside(const Tensor& places, const Tensor& index, std::int64_t extent,
@@ -23,7 +30,7 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
   b.origin_indices(ptir::Origins::Indices::as_places, shape);
   const Tensor outside = b.maximum(b.lt(index, scalar_like(index, static_cast<double>(-extent))),
                                    b.ge(index, scalar_like(index, static_cast<double>(extent))));
-  return b.select(outside, b.cast(index, DType::si64) + whole(b, ptir::Origins::kOutside), places);
+  return b.select(outside, outside_of_all(b.cast(index, DType::si64)), places);
 }
 /// Operand `i` as si32 or si64.
 [[nodiscard]] inline Tensor index_operand(NodeCall& n, std::size_t i) noexcept {
@@ -190,7 +197,11 @@ inline void tensor_scatter(NodeCall& n) noexcept {
   const Tensor line = b.add(b.mul(b.iota(shape_of(b, rows), DType::si64, 0), whole(b, before)),
                             b.iota(shape_of(b, rows), DType::si64, 1));
   const std::int64_t count = product(rows);
-  const Tensor at = reshape(b.add(b.mul(line, extent), place), {count, 1});
+  // A place beyond its line would be one of the next.
+  b.origin_indices(ptir::Origins::Indices::of_windows, shape_of(b, rows));
+  const Tensor outside = b.maximum(b.lt(place, whole(b, 0)), b.ge(place, extent));
+  const Tensor within = b.select(outside, outside_of_all(place), b.add(b.mul(line, extent), place));
+  const Tensor at = reshape(within, {count, 1});
   const Tensor flat =
       b.scatter_reduce(choice_index("scatter_reduce", "reduce", "replace"), reshape(n.in(0), {all, width}),
                        b.broadcast_to(at, shape_of(b, {count, width})), reshape(n.in(1), {count, width}), 0);

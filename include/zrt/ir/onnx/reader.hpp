@@ -24,7 +24,8 @@ struct InputType {
 };
 
 struct ReadOptions {
-  /// Values of inputs; they must live as long as the call.
+  /// Values of inputs; they must live as long as the call. One that no input of the model has is refused, and one whose
+  /// bytes or element type do not fit.
   Span<const BoundInput> values{};
   /// Types of inputs, in place of those in the file.
   Span<const InputType> types{};
@@ -79,6 +80,11 @@ class Reader {
     if (!graph) return pass(graph);
     Scope scope(allocator());
     if (auto r = read_initializers(*graph, scope); !r) return r;
+    for (const BoundInput& bound : options_->values) {
+      bool known = false;
+      for (const ValueView& input : graph->inputs) known = known || input.name == bound.name;
+      if (!known) return fail(Errc::invalid_argument, "no input is called ", zrt::slice(bound.name, 0, 80));
+    }
     for (const ValueView& input : graph->inputs)
       if (auto r = read_input(input, scope); !r) return r;
     if (auto r = read_nodes(graph->nodes.span(), scope); !r) return r;
@@ -345,10 +351,31 @@ class Reader {
     }
     return {};
   }
+  /// A value of the caller's has the bytes of its type, and the element type that the model declares. Its extents may be
+  /// others, as those of ReadOptions::types may.
+  [[nodiscard]] static Result<void> check_bound(const BoundInput& bound, const ValueView& input) noexcept {
+    const auto name = zrt::slice(bound.name, 0, 80);
+    if (!bound.type.shape.is_constant())
+      return fail(Errc::shape_mismatch, "the value of input ", name, " has an open extent");
+    const CheckedSize bytes = ptir::literal_bytes(bound.type);
+    if (!bytes.ok() || bytes.raw() != bound.data.size())
+      return fail(Errc::shape_mismatch, "the value of input ", name, " has ", bound.data.size(),
+                  " bytes, which its type does not have");
+    bool shaped = false;
+    const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
+    const auto declared = read_type(input.type, any, &shaped);
+    if (declared && declared->dtype != bound.type.dtype)
+      return fail(Errc::dtype_mismatch, "the value of input ", name, " is of ", zrt::name(bound.type.dtype),
+                  ", the model declares ", zrt::name(declared->dtype));
+    return {};
+  }
   [[nodiscard]] Result<void> read_input(const ValueView& input, Scope& scope) noexcept {
     if (scope.find(input.name) != nullptr) return {};
     for (const BoundInput& bound : options_->values)
-      if (bound.name == input.name) return scope.add(input.name, {bound.type, {}, bound.data, true});
+      if (bound.name == input.name) {
+        if (auto r = check_bound(bound, input); !r) return r;
+        return scope.add(input.name, {bound.type, {}, bound.data, true});
+      }
     std::optional<ptir::TensorType> given;
     for (const InputType& type : options_->types)
       if (type.name == input.name) given = type.type;

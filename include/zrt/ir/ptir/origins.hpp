@@ -25,10 +25,13 @@ class Origins {
     unknown,         ///< not said; those below are of the node's second input
     as_given,        ///< the same
     count_from_end,  ///< a negative one had the extent added
-    as_places,       ///< several axes as one place; what is outside its axis is kOutside more than a place
+    as_places,       ///< several axes as one place; what is outside its axis is kOutside more than the index
+    of_windows,      ///< the same, of places counted from where a window begins; they are in no input
   };
   /// Added to an index outside its axis where indices become places, so that no place is as small.
   static constexpr std::int64_t kOutside = -(std::int64_t{1} << 62);
+  /// An index as far from 0, or farther, counts as this one before kOutside is added.
+  static constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
 
   explicit Origins(Allocator a = system_allocator()) noexcept : nodes_(a), inputs_(a), chars_(a), allocator_(a) {}
 

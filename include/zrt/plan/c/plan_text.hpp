@@ -73,12 +73,13 @@ inline constexpr auto kScratchRows = [] {
 /// Instructions whose outermost loop workers share, each as a function of its own.
 class SharedLoops {
  public:
-  /// Functions are called `name`_part_0 and so on.
-  SharedLoops(Source& functions, std::string_view name) noexcept : w_(&functions), name_(name) {}
+  /// Functions are called by `part`, a number from 0 on, and _of_`name`: so is no function of a module.
+  SharedLoops(Source& functions, std::string_view part, std::string_view name) noexcept
+      : w_(&functions), part_(part), name_(name) {}
 
   /// Makes `text` a function; gives its call.
   [[nodiscard]] Expr add(std::string_view text, const Constants& constants) noexcept {
-    const Expr function{name_, "_part_", count_++};
+    const Expr function{part_, count_++, "_of_", name_};
     w_->line({});
     w_->open({"static void ", function, "(void *argument, unsigned part, unsigned parts)"});
     w_->line({"const struct zrt_call *const call = (const struct zrt_call *)argument;"});
@@ -94,6 +95,7 @@ class SharedLoops {
 
  private:
   Source* w_;
+  std::string_view part_;
   std::string_view name_;
   unsigned count_ = 0;
 };
