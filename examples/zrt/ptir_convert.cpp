@@ -54,8 +54,8 @@ zrt::Result<void> check_constant(const ptir::Program& program, const PtirConvert
   return {};
 }
 
-/// Writes the files of a package to the folder that the options name. The source is the last, so that it never stands
-/// beside the weights of another program.
+/// Writes the files of a package to the folder that the options name. The source comes last: where it is
+/// new, all is.
 zrt::Result<void> write_package(const ptir::Program& program, const PtirConvertOptions& o) {
   if (o.out.empty())
     return zrt::fail(zrt::Errc::invalid_argument, "--to c writes several files; --out names their folder");

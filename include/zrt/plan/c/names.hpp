@@ -6,6 +6,8 @@
 
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// True for letters, digits and underscores that begin with no digit.
@@ -45,3 +47,5 @@ inline constexpr std::string_view kTaken =
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END
