@@ -467,8 +467,8 @@ TEST(Verify, States) {
   }
   {
     Stateful s;
-    s.graph().states[0].dtype = DType::q8_0;
-    expect_error(s.graph(), Errc::invalid_state, 0, {"kv_write_batched", "q8_0"});
+    s.graph().states[0].dtype = DType::q5_0;
+    expect_error(s.graph(), Errc::invalid_state, 0, {"kv_write_batched", "q5_0", "expected f32, f16, bf16, q8_0 or"});
   }
   {
     Stateful s;
