@@ -293,7 +293,9 @@ TEST(SeveralTenantsOfBard, GetTheTokensThatEachRequestGetsAlone) {
 TEST(SeveralTenantsOfBardWithADraftModel, GetTheTokensThatEachRequestGetsAlone) {
   const std::filesystem::path folder = std::filesystem::path(ZRT_SHARED_DIR) / "models";
   if (!std::filesystem::exists(folder / "bard-q4_0.gguf")) GTEST_SKIP() << "there are no models at " << folder;
-  for (const char* file : {"bard-q8_0.gguf", "bard-f32.gguf"}) {
+  // So many that something of everything happens; of the other file that tokens are the same.
+  constexpr std::uint32_t kAll = 300, kFew = 60;
+  for (const auto& [file, requests] : {std::pair{"bard-q8_0.gguf", kAll}, {"bard-f32.gguf", kFew}}) {
     Canary canary([&](const EngineOptions& o) { return test::open_engine(On::cpu, (folder / file).string(), o); }, 256,
                   3);
     EngineOptions o;
@@ -301,8 +303,8 @@ TEST(SeveralTenantsOfBardWithADraftModel, GetTheTokensThatEachRequestGetsAlone) 
     o.context = kContext;
     o.chunk = 32;
     canary.draft_with(test::open_engine(On::cpu, (folder / "bard-q4_0.gguf").string(), o));
-    canary.run(requests_to_run(150));
-    canary.check_events(true, 500);
+    canary.run(requests_to_run(requests));
+    if (requests == kAll) canary.check_events(true, 500);
   }
 }
 

@@ -48,13 +48,18 @@ struct Pages {
     std::shuffle(table.begin(), table.end(), random);
     const std::size_t elements = table.size() * kPageTokens * kv_heads * (key_dim + value_dim);
     const std::vector<float> values = reals(random, elements);
-    bytes.resize(elements * (dtype == DType::f32 ? 4 : 2));
-    const KvPage page{kv_heads, key_dim, value_dim, dtype};
-    for (std::size_t i = 0; i < elements; ++i) page.store(bytes.data(), i, values[i]);
-    state.data = bytes.data();
-    state.units = static_cast<std::uint32_t>(table.size());
-    state.unit_bytes = bytes.size() / table.size();
     state.info = {StateLifecycle::kv_paged, dtype, 0, 0, {kv_heads, key_dim, value_dim, 0}};
+    state.units = static_cast<std::uint32_t>(table.size());
+    state.unit_bytes = unit_bytes(state.info).raw();
+    bytes.resize(state.units * state.unit_bytes);
+    state.data = bytes.data();
+    const KvPage page = KvPage::of(state.info);
+    const float* next = values.data();
+    for (std::uint32_t i = 0; i < state.units * kPageTokens; ++i)
+      for (std::uint32_t head = 0; head < kv_heads; ++head, next += key_dim + value_dim) {
+        page.store_key(state.unit(i / kPageTokens), head, i % kPageTokens, next);
+        page.store_value(state.unit(i / kPageTokens), head, i % kPageTokens, next + key_dim);
+      }
     step.tokens = tokens;
     step.slots = slots.data();
     step.positions = positions.data();
