@@ -78,7 +78,11 @@ TEST_P(EngineFamilies, BothBackendsAgreeForEveryTypeOfWeightsAndMemory) {
       if (kv == DType::f32)
         exact = none;
       else
-        EXPECT_LT(nmse(none, exact), kv == DType::f16 ? 1e-4 : kv == DType::q4_0 ? 0.2 : 1e-2);
+        // Rounding may tip a router over to another expert.
+        EXPECT_LT(nmse(none, exact), kv == DType::f16    ? 1e-4
+                                     : kv == DType::q4_0 ? 0.2
+                                     : kv == DType::q8_0 ? 0.03
+                                                         : 1e-2);
       // However the prompt is cut.
       options.chunk = 16;
       EXPECT_TRUE(same_bits(plan, logits_of(On::cpu, file, options)));

@@ -2,6 +2,7 @@
 // zrt/plan/c/constants.hpp: data of generated code, as arrays in exact numbers.
 #pragma once
 
+#include <zrt/core/checked.hpp>
 #include <zrt/core/hash.hpp>
 #include <zrt/plan/c/literal.hpp>
 
