@@ -37,7 +37,8 @@ template <class O> bool is_computed_on_cards(const Case& c) {
   if (is_block(c.state.dtype)) return false;
   for (std::size_t i = 0; i < c.w.size(); ++i) {
     if (!c.w[i].present) continue;
-    const device::UploadFunctions* const type = device::upload_of(c.w[i].dtype, c.w[i].shape.rank == 1);
+    const device::UploadFunctions* const type =
+        device::upload_of(c.w[i].dtype, c.w[i].shape.rank == 1, device::kUploads);
     if (type == nullptr) return false;
     if (is_taken_by_rows<O>(i) && c.w[i].shape.last().extent % type->columns() != 0) return false;
   }
