@@ -172,7 +172,7 @@ TEST_F(ProgramShell, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(complete("zrt pm4 self", 2), "selftest ");
   EXPECT_EQ(complete("zrt generate --max", 2), "--max-tokens ");
   EXPECT_EQ(complete("zrt generate --top", 2), "--top-k --top-p ");
-  EXPECT_EQ(complete("zrt generate --kv ''", 3), "bf16 f16 f32 ");
+  EXPECT_EQ(complete("zrt generate --kv ''", 3), "bf16 f16 f32 q4_0 q8_0 ");
   EXPECT_EQ(complete("zrt ptir run --fit ''", 4), "best first least ");
   EXPECT_EQ(complete("zrt completion z", 2), "zsh ");
   EXPECT_NE(complete("zrt generate --model " ZRT_SOURCE_DIR "/examples/models/bard", 3).find("bard-q8_0.gguf"),
