@@ -45,7 +45,7 @@ bool observed(exec::HostProgram& program, const ExecutionContext& context, const
 }
 }
 """
-WATCH = re.compile(r"^\s*watch\.\w+\(.*\);\n", re.M)
+WATCH = re.compile(r"^\s*(?:watch\.\w+\(.*\);|if \(watch\.\w+\(.*\)\) continue;)\n", re.M)
 
 
 def functions(objdump, path):

@@ -38,7 +38,9 @@ class FileReplacement {
     if (auto r = path_.append(path); !r) return r;
     if (auto r = path_.push_back('\0'); !r) return r;
     const std::size_t slash = path.rfind('/');
-    if (auto r = part_.append(slash == path.npos ? std::string_view(".") : path.substr(0, slash + 1)); !r) return r;
+    if (auto r = part_.append(slash == path.npos ? std::string_view(".") : std::string_view(path.data(), slash + 1));
+        !r)
+      return r;
     if (auto r = part_.push_back('\0'); !r) return r;
     file_ = ::open(part_.view().data(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     if (file_ >= 0) return {};
@@ -75,7 +77,7 @@ class FileReplacement {
   }
 
  private:
-  [[nodiscard]] std::string_view path() const noexcept { return path_.view().substr(0, path_.size() - 1); }
+  [[nodiscard]] std::string_view path() const noexcept { return {path_.view().data(), path_.size() - 1}; }
 
   /// Calls `make` with names in part_ until one is new.
   template <class Make> [[nodiscard]] Result<void> with_name(Make&& make) noexcept {
@@ -92,7 +94,8 @@ class FileReplacement {
     return failed("cannot make a file beside", errno);
   }
   [[nodiscard]] std::unexpected<Error> failed(std::string_view what, int reason) const noexcept {
-    return fail(Errc::io_error, what, " '", path().substr(0, 120), "': system error ", reason);
+    const std::string_view shown(path().data(), path().size() < 120 ? path().size() : 120);
+    return fail(Errc::io_error, what, " '", shown, "': system error ", reason);
   }
 
   String path_;

@@ -16,7 +16,7 @@
 namespace zrt::inline ZRT_ABI {
 
 /// Element types that pages are stored in.
-inline constexpr std::array kPageTypes{DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0};
+inline constexpr auto kPageTypes = std::to_array({DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0});
 inline constexpr std::string_view kPageTypeNames = "f32, f16, bf16, q8_0 or q4_0";
 
 /// Layout of one page: the keys of each kv head, then the values of each.

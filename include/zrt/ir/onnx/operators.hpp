@@ -257,8 +257,10 @@ template <class Rows> consteval auto row_called(const Rows& rows, std::string_vi
 }
 
 }  // namespace detail
-inline constexpr std::array kBorrowedSchemas{detail::row_called(kMicrosoftSchemas, "SimplifiedLayerNormalization")};
-inline constexpr std::array kBorrowedOperators{detail::row_called(kMicrosoftOperators, "SimplifiedLayerNormalization")};
+inline constexpr auto kBorrowedSchemas =
+    std::to_array({detail::row_called(kMicrosoftSchemas, "SimplifiedLayerNormalization")});
+inline constexpr auto kBorrowedOperators =
+    std::to_array({detail::row_called(kMicrosoftOperators, "SimplifiedLayerNormalization")});
 
 /// Operators under one name of a domain.
 struct OperatorDomain {

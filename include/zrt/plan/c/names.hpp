@@ -43,7 +43,8 @@ inline constexpr std::string_view kTaken =
     if (detail::kTaken[at - 1] == ' ' && detail::kTaken[at + name.size()] == ' ') return false;
   if (!name.starts_with("zrt_")) return true;
   if (name.size() < 4 + 16) return false;
-  return name.substr(name.size() - 16).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return std::string_view(name.data() + name.size() - 16, 16).find_first_not_of("0123456789abcdef") ==
+         std::string_view::npos;
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
