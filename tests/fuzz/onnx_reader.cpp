@@ -111,6 +111,26 @@ std::vector<std::byte> elements_of(const ir::ptir::TensorType& type, std::span<c
   return bytes;
 }
 
+/// Reads a file with a value for its first input that has no bytes, that is of another type, or that no input has, and
+/// with a number for an extent.
+void read_with_wrong_values(std::span<const std::byte> file, const onnx::InputType& first) {
+  ir::ptir::TensorType other = first.type;
+  other.dtype = first.type.dtype == DType::f32 ? DType::si64 : DType::f32;
+  const CheckedSize size = ir::ptir::literal_bytes(other);
+  const std::vector<std::byte> enough(size.ok() && size.raw() < 4096 ? static_cast<std::size_t>(size.raw()) : 0);
+  const onnx::NamedExtent extent{"N", 2};
+  for (const onnx::BoundInput& wrong :
+       {onnx::BoundInput{first.name, first.type, {}}, onnx::BoundInput{first.name, other, enough},
+        onnx::BoundInput{"no input", first.type, enough}}) {
+    onnx::ReadOptions options;
+    options.values = {&wrong, 1};
+    options.extents = {&extent, 1};
+    options.allocator = small_blocks();
+    const auto program = onnx::read(file, options);
+    demand(program || !program.error().text().empty());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -124,6 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (std::uint8_t axis = 0; axis < input.type.shape.rank; ++axis)
         if (input.type.shape[axis].constant() < 64)
           input.type.shape.dims[axis] = static_cast<std::int64_t>(input.type.shape[axis].constant()) + 1;
+  if (size > 0 && data[size - 1] % 4 == 1 && !types.empty()) read_with_wrong_values(file, types[0]);
   // Inputs whose values must be known are bound, one after the other.
   std::array<Name, 4> names;
   std::array<std::vector<std::byte>, names.size()> elements;
