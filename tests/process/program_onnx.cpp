@@ -167,11 +167,11 @@ TEST_F(Program, WritesAPackageOfC) {
   const std::string folder = file("package", "") + ".d";
   EXPECT_EQ(run({"ptir", "convert", model, "--to", "c", "--extent", "N=2"}).err,
             "zrt: invalid_argument: --to c writes several files; --out names their folder\n");
-  const std::string open = run({"ptir", "convert", model, "--to", "c", "--out", folder}).err;
+  const std::string told = run({"ptir", "convert", model, "--to", "c", "--out", folder}).err;
   EXPECT_NE(
-      open.find("node 0 (MatMul): an extent must be known when the program is made, and input x leaves extents open"),
+      told.find("node 0 (MatMul): an extent must be known when the program is made, and input x leaves extents open"),
       std::string::npos)
-      << open;
+      << told;
   EXPECT_EQ(run({"ptir", "convert", model, "--name", "net"}).err, "zrt: --name and --thread-hook are for --to c\n");
   const Outcome done = run(
       {"ptir", "convert", model, "--to", "c", "--out", folder, "--extent", "N=2", "--name", "net", "--thread-hook"});
