@@ -4,6 +4,7 @@
 
 #include <zrt/backend/cpu/kernels.hpp>
 #include <zrt/backend/cpu/recorder.hpp>
+#include <zrt/core/file_exists.hpp>
 #include <zrt/exec/host_device.hpp>
 
 namespace zrt::inline ZRT_ABI::cpu {
