@@ -49,11 +49,11 @@ ZRT_INLINE void paged_attention(const enum PageType type, local float* query, lo
                                 global const float* sinks, global const uint* positions, global const uint* slots,
                                 global const uint* page_table, global const char* pages, global float* y, uint heads,
                                 Page page, float scale, float soft_cap, uint window, uint pages_per_slot,
-                                uint page_bytes) {
+                                uint page_bytes, uint chunk) {
   const uint head = group_x(), token = group_y(), lane = lane_id();
   const uint kv_head = head / (heads / page.kv_heads);
   const uint last = positions[token];
-  const uint first = window != 0 && last >= window ? last - window + 1 : 0;
+  const uint first = chunk != 0 ? last - last % chunk : window != 0 && last >= window ? last - window + 1 : 0;
   page_table += (ulong)slots[token] * pages_per_slot;
   q += ((ulong)token * heads + head) * page.key_dim;
   for (uint i = lane; i < page.key_dim; i += LANES) query[i] = q[i] * scale;
@@ -128,11 +128,11 @@ ZRT_INLINE void paged_attention(const enum PageType type, local float* query, lo
   paged_attention_##type(global const float* q, global const float* sinks, global const uint* positions,               \
                          global const uint* slots, global const uint* page_table, global const char* pages,            \
                          global float* y, uint heads, uint kv_heads, uint key_dim, uint value_dim, float scale,        \
-                         float soft_cap, uint window, uint pages_per_slot, uint page_bytes) {                          \
-    local float query[KEY_DIMS], scores[KEYS];                                                                           \
+                         float soft_cap, uint window, uint pages_per_slot, uint page_bytes, uint chunk) {              \
+    local float query[KEY_DIMS], scores[KEYS];                                                                         \
     const Page page = {kv_heads, key_dim, value_dim};                                                                  \
     paged_attention(page_##type, query, scores, q, sinks, positions, slots, page_table, pages, y, heads, page, scale,  \
-                    soft_cap, window, pages_per_slot, page_bytes);                                                     \
+                    soft_cap, window, pages_per_slot, page_bytes, chunk);                                              \
   }
 ZRT_PAGED_ATTENTION(f32)
 ZRT_PAGED_ATTENTION(f16)

@@ -20,7 +20,7 @@ ZRT_ARGUMENTS {
   uint64_t q, sinks, positions, slots, table, pages, y;
   uint heads, kv_heads, key_dim, value_dim;
   float scale, soft_cap;
-  uint window, pages_per_slot, page_bytes;
+  uint window, pages_per_slot, page_bytes, chunk;
 };
 
 const uint kLanes = 128, kKeys = 64, kSegment = 512, kKeyDims = 1024, kDims = 512;
@@ -144,7 +144,8 @@ Weights take_segment(Arguments args, Step s, uint segment, uint first, uint last
 void main() {
   Arguments args = Arguments(address_of_arguments);
   const uint head = group_x(), token = group_y(), last = word_at(args.positions, token);
-  const uint first = args.window != 0 && last >= args.window ? last - args.window + 1 : 0;
+  const uint behind = args.window != 0 && last >= args.window ? last - args.window + 1 : 0;
+  const uint first = args.chunk != 0 ? last - last % args.chunk : behind;
   const uint64_t row = uint64_t(token) * args.heads + head;
   const Page page = Page(args.kv_heads, args.key_dim, args.value_dim);
   const Step s = Step(page, head / (args.heads / args.kv_heads), word_at(args.slots, token), 0, 0, 0);

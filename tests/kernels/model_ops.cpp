@@ -331,6 +331,7 @@ struct AttentionCase {
   float soft_cap;
   bool sinks;
   std::vector<std::uint32_t> lengths;
+  std::uint32_t chunk = 0;
 };
 void check_attention(const AttentionCase& a, DType type, std::uint32_t seed) {
   Case c(seed, a.rows);
@@ -340,7 +341,7 @@ void check_attention(const AttentionCase& a, DType type, std::uint32_t seed) {
       pages.make(c, static_cast<std::uint32_t>(a.lengths.size()), a.lengths, type, a.kv_heads, a.key_dim, a.value_dim);
   f.in[0] = c.reals(Shape{Dim(1, kRows), a.heads * a.key_dim});
   f.out[0] = c.tensor(DType::f32, Shape{Dim(1, kRows), a.heads * a.value_dim});
-  f.params = {a.heads, a.kv_heads, a.key_dim, a.value_dim, 0.3f, a.soft_cap, a.window};
+  f.params = {a.heads, a.kv_heads, a.key_dim, a.value_dim, 0.3f, a.soft_cap, a.window, a.chunk};
   if (a.sinks) f.w[0] = c.vector(a.heads);
   c.check(f);
 }
@@ -356,6 +357,8 @@ TEST(CpuKernels, Attention) {
     check_attention({12, 2, 2, 16, 80, 33, 5.0f, true, {507, 3}}, type, 7);
     check_attention({6, 6, 2, 16, 16, 600, 0.0f, false, {1000, 599}}, type, 8);
     check_attention({5, 4, 1, 16, 16, 1, 0.0f, false, {63}}, type, 9);
+    check_attention({9, 2, 2, 16, 24, 0, 0.0f, true, {45, 510, 0}, 48}, type, 10);
+    check_attention({6, 6, 2, 16, 16, 0, 3.0f, false, {1197}, 600}, type, 11);
   }
 }
 

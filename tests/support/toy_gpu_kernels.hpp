@@ -274,7 +274,7 @@ template <DType T> void paged_attention(const Group& g) noexcept {
        {tensor(g.buffer<float>(6) + std::uint64_t{g.y} * heads * value_dim, Shape{1, heads * value_dim})},
        {sinks == nullptr ? HostWeight{} : vector(sinks, heads)},
        pages_of(g, 5, g.value(8), {kv_heads, dim, value_dim, T}),
-       {heads, kv_heads, dim, value_dim, g.real(4), g.real(5), g.value(6)}},
+       {heads, kv_heads, dim, value_dim, g.real(4), g.real(5), g.value(6), g.value(9)}},
       step_of(g, 2, 3, 4, g.value(7)), Worker{});
 }
 
@@ -301,8 +301,8 @@ inline constexpr auto kKernels = [] {
       {{"matmul_q8_0", 6, 12, 128}, &product<q8_0, 64, 64>},
       {{"rope_kv_write_f32", 12, 44, 32}, &rope_kv_write<f32>},
       {{"rope_kv_write_f16", 12, 44, 32}, &rope_kv_write<f16>},
-      {{"paged_attention_f32", 7, 36, 128}, &paged_attention<f32>},
-      {{"paged_attention_f16", 7, 36, 128}, &paged_attention<f16>},
+      {{"paged_attention_f32", 7, 40, 128}, &paged_attention<f32>},
+      {{"paged_attention_f16", 7, 40, 128}, &paged_attention<f16>},
   });
 }();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/cache_groups.cpp: windows and pages of cache groups.
 #include <zrt/exec/cache_groups.hpp>
+#include <zrt/ops/flash_attn_batched.hpp>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +35,16 @@ TEST(CacheGroups, ThePageThatTheFirstRowSeesIsTheFirst) {
     for (std::uint32_t position = 0; position < 100; ++position)
       EXPECT_EQ(first_page(window, position), (position + 1 - std::min(window, position + 1)) / kPageTokens);
   EXPECT_EQ(first_page(~0u, ~0u), 0u);
+}
+
+TEST(CacheGroups, AWindowOfAChunksLengthKeepsWhatTheChunkShows) {
+  for (std::uint32_t chunk = 1; chunk < 70; ++chunk)
+    for (std::uint32_t position = 0; position < 300; ++position) {
+      const ops::FlashAttnBatchedParams p{.chunk = chunk};
+      EXPECT_EQ(p.first_visible(position) / chunk, position / chunk) << "not in the chunk of " << position;
+      EXPECT_EQ(p.first_visible(position) % chunk, 0u);
+      EXPECT_LE(first_page(p.most_visible(), position), p.first_visible(position) / kPageTokens);
+    }
 }
 
 TEST(CacheGroups, AGroupWithAWindowHasWhatItsSlotsCanUse) {

@@ -58,7 +58,7 @@ inline constexpr std::array<KernelAbi, 36> kKernelAbi{{
     {"kv_write", KernelTypes::plain, false, 6, 20, 32},
     {"mla_kv_write", KernelTypes::plain, false, 8, 32, 32},
     {"rope_kv_write", KernelTypes::plain, false, 12, 44, 32},
-    {"paged_attention", KernelTypes::plain, false, 7, 36, 128},
+    {"paged_attention", KernelTypes::plain, false, 7, 40, 128},
 }};
 
 /// Whether a family with versions for `types` has one for `dtype`.

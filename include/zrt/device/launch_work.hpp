@@ -39,7 +39,7 @@ constexpr std::uint64_t work_of(std::initializer_list<std::uint64_t> factors) no
     return detail::work_of({value(0), value(1), value(2) + detail::kReadWork});
   if (family == "experts") return detail::work_of({value(0), value(1), y, 1 + detail::kReadWork});
   if (family == "paged_attention") {
-    const std::uint64_t window = value(6), all = std::uint64_t{furthest} + 1;
+    const std::uint64_t window = std::max(value(6), value(9)), all = std::uint64_t{furthest} + 1;
     return detail::work_of({x, y, value(2) + value(3), window == 0 ? all : std::min(all, window)});
   }
   if (family == "ssm_scan") return detail::work_of({value(0), value(1), value(2), value(4) + detail::kReadWork});

@@ -16,19 +16,28 @@ struct FlashAttnBatchedParams {
   float scale = 1.0f;
   float soft_cap = 0.0f;     ///< scores become cap · tanh(s / cap); 0 for none
   std::uint32_t window = 0;  ///< visible positions, the query's own included; 0 for all
+  std::uint32_t chunk = 0;   ///< positions of a chunk, of which a query sees its own alone; 0 for one chunk
 
-  static constexpr std::uint8_t version = 1;
+  /// The most positions that a query sees; 0 for all before it.
+  [[nodiscard]] constexpr std::uint32_t most_visible() const noexcept { return chunk != 0 ? chunk : window; }
+  /// The first position that the query at `position` sees.
+  [[nodiscard]] constexpr std::uint32_t first_visible(std::uint32_t position) const noexcept {
+    if (chunk != 0) return position - position % chunk;
+    return window != 0 && position >= window ? position - window + 1 : 0;
+  }
+
+  static constexpr std::uint8_t version = 2;
   static constexpr auto fields = field_list(
       Member{&FlashAttnBatchedParams::heads, "heads"}, Member{&FlashAttnBatchedParams::kv_heads, "kv_heads"},
       Member{&FlashAttnBatchedParams::key_dim, "key_dim"}, Member{&FlashAttnBatchedParams::value_dim, "value_dim"},
       Member{&FlashAttnBatchedParams::scale, "scale"}, Member{&FlashAttnBatchedParams::soft_cap, "soft_cap"},
-      Member{&FlashAttnBatchedParams::window, "window"});
+      Member{&FlashAttnBatchedParams::window, "window"}, Member{&FlashAttnBatchedParams::chunk, "chunk"});
 };
 
 /// Attention of q f32 [T, heads·key_dim] over the pages of each row's slot -> f32 [T, heads·value_dim].
 ///
-/// A row at position p sees the keys of positions max(0, p - window + 1) .. p of its slot. Weight
-/// `sinks` f32 [heads], optional: one more logit per head in the denominator.
+/// A row at position p sees the keys of positions max(0, p - window + 1) .. p of its slot, or with chunks
+/// those of p - p % chunk .. p. Weight `sinks` f32 [heads], optional: one more logit per head in the denominator.
 /// Sums: keys in steps of 64 positions and segments of 512, both aligned at position 0; scores by
 /// chain over the key dim on the pre-scaled query; P·V by chain over tokens; the 64 probabilities by
 /// dot16's lanes and tree; segments merge in index order, a sink last (NUMERICS, Attention).
@@ -54,6 +63,7 @@ struct FlashAttnBatched {
       return bad_params<O>("heads must be a multiple of kv_heads, and neither be 0");
     if (p.key_dim == 0 || p.value_dim == 0 || p.key_dim > kMaxHeadDim || p.value_dim > kMaxHeadDim)
       return bad_params<O>("head dims must be 1..576");
+    if (p.window != 0 && p.chunk != 0) return bad_params<O>("attention has a window or chunks, not both");
     if (p.heads > 0xffffffffu / kMaxHeadDim) return bad_params<O>("heads times head dim does not fit 32 bits");
     return {};
   }
@@ -68,7 +78,7 @@ struct FlashAttnBatched {
       return bad_shape<FlashAttnBatched>("q", "[tokens, heads * key_dim]", q);
     if (auto r = expect_vector<FlashAttnBatched>(c.w[0], "sinks", p.heads, false); !r) return r;
     if (auto r = expect_kv<FlashAttnBatched>(c.state, p.kv_heads, p.key_dim, p.value_dim); !r) return r;
-    if (auto r = expect_kept<FlashAttnBatched>(c.state, p.window); !r) return r;
+    if (auto r = expect_kept<FlashAttnBatched>(c.state, p.most_visible()); !r) return r;
     out[0] = {DType::f32, q.with_last(p.heads * p.value_dim)};
     return {};
   }
@@ -89,7 +99,7 @@ struct FlashAttnBatched {
     const std::uint32_t kv_head = head / (p.heads / p.kv_heads);
     const std::uint32_t* pages = step.page_list(c.state.info.group, step.slots[t]);
     const std::uint32_t last = step.positions[t];
-    const std::uint32_t first = p.window != 0 && last >= p.window ? last - p.window + 1 : 0;
+    const std::uint32_t first = p.first_visible(last);
 
     std::array<float, kMaxHeadDim> scaled;
     for (std::uint32_t i = 0; i < p.key_dim; ++i) scaled[i] = q[i] * p.scale;

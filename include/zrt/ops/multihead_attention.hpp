@@ -18,7 +18,7 @@ struct MultiheadAttentionParams {
   float norm_eps = 1e-5f;
   float norm_weight_offset = 0.0f;
 
-  static constexpr std::uint8_t version = 1;
+  static constexpr std::uint8_t version = 2;
   static constexpr auto fields = field_list(
       Member{&MultiheadAttentionParams::attention, "attention"}, Member{&MultiheadAttentionParams::rope, "rope"},
       Member{&MultiheadAttentionParams::norm_eps, "norm_eps"},
@@ -85,7 +85,7 @@ struct MultiheadAttention {
     if (auto r = expect_vector<Self>(c.w[k_norm], "k_norm", a.key_dim, false); !r) return r;
     if (auto r = expect_vector<Self>(c.w[sinks], "sinks", a.heads, false); !r) return r;
     if (auto r = expect_kv<Self>(c.state, a.kv_heads, a.key_dim, a.value_dim); !r) return r;
-    if (auto r = expect_kept<Self>(c.state, a.window); !r) return r;
+    if (auto r = expect_kept<Self>(c.state, a.most_visible()); !r) return r;
     out[0] = c.in[0].type;
     return {};
   }

@@ -93,8 +93,8 @@ struct Traffic {
       const ParamBlock block = plan.param_block(*insn.param_block_id);
       if (block.data.size() == sizeof p) std::memcpy(&p, block.data.data(), sizeof p);
       // The last query of a slot sees one window, those before it as many positions more as they are.
-      const std::uint64_t most = std::uint64_t{p.window} * step.slots + step.tokens;
-      if (p.window != 0 && most < positions) positions = most;
+      const std::uint64_t most = std::uint64_t{p.most_visible()} * step.slots + step.tokens;
+      if (p.most_visible() != 0 && most < positions) positions = most;
     }
   }
   t.pages = positions * state.size_bytes / kPageTokens;

@@ -19,6 +19,7 @@ template <> struct OpCases<zrt::ops::FlashAttnBatched> {
     p.scale = r.one_of({1.0f, 0.25f});
     p.soft_cap = r.one_of({0.0f, 20.0f});
     p.window = r.one_of({0u, 0u, 1u, 40u, 64u, 600u});
+    if (p.window == 0) p.chunk = r.one_of({0u, 1u, 16u, 40u, 600u});
     return p;
   }
 

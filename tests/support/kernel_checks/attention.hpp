@@ -140,7 +140,7 @@ template <class Kernels> void check_rotation_and_page_write(Kernels&& kernels) {
 /// Attention of random queries over pages, against the op's reference.
 template <class Kernels>
 void expect_attention(Kernels&& kernels, std::mt19937& random, Pages& p, bool has_sinks, float soft_cap,
-                      std::uint32_t window) {
+                      std::uint32_t window, std::uint32_t chunk) {
   const std::uint32_t tokens = p.step.tokens;
   std::vector<float> q = reals(random, tokens * p.heads * p.key_dim, 3.0f);
   const std::vector<float> sinks = has_sinks ? reals(random, p.heads, 3.0f) : std::vector<float>();
@@ -159,12 +159,13 @@ void expect_attention(Kernels&& kernels, std::mt19937& random, Pages& p, bool ha
   m.push(window);
   m.push(p.pages_per_slot);
   m.push(p.page_bytes());
+  m.push(chunk);
   m.run(p.heads, tokens);
   HostCall<ops::FlashAttnBatched> call{{tensor(q, DType::f32, Shape{tokens, p.heads * p.key_dim})},
                                        {tensor(want, DType::f32, Shape{tokens, p.heads * p.value_dim})},
                                        {weight_of(sinks)},
                                        p.state,
-                                       {p.heads, p.kv_heads, p.key_dim, p.value_dim, 0.4f, soft_cap, window}};
+                                       {p.heads, p.kv_heads, p.key_dim, p.value_dim, 0.4f, soft_cap, window, chunk}};
   ops::FlashAttnBatched::reference(call, p.step, Worker{});
   expect_same(got, want);
 }
@@ -179,17 +180,20 @@ template <class Kernels> void check_paged_attention(Kernels&& kernels) {
     std::uint32_t window;
     bool sinks;
     std::vector<std::uint32_t> slots{};
+    std::uint32_t chunk = 0;
   };
   const Case cases[] = {{{4, 2, 64, 64}, {0, 17, 63, 130}, 0.0f, 0, false},
                         {{2, 1, 40, 150}, {600}, 5.0f, 0, true},
                         {{3, 3, 8, 5}, {1100, 520}, 0.0f, 100, false},
                         // A token of slot 2, and chunks of the prompts of slots 0 and 3, over the border of a step.
-                        {{4, 2, 16, 16}, {70, 0, 1, 2, 62, 63, 64, 65}, 0.0f, 0, false, {2, 0, 0, 0, 3, 3, 3, 3}}};
+                        {{4, 2, 16, 16}, {70, 0, 1, 2, 62, 63, 64, 65}, 0.0f, 0, false, {2, 0, 0, 0, 3, 3, 3, 3}},
+                        // The first and the last of a chunk, and one that began in the segment before.
+                        {{2, 1, 16, 24}, {47, 48, 95, 517}, 0.0f, 0, true, {}, 48}};
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
     for (const Case& c : cases) {
       SCOPED_TRACE(testing::Message() << name(dtype) << " " << c.sizes[2]);
       Pages p(random, c.sizes, dtype, c.positions, c.slots);
-      expect_attention(kernels, random, p, c.sinks, c.soft_cap, c.window);
+      expect_attention(kernels, random, p, c.sinks, c.soft_cap, c.window, c.chunk);
     }
 }
 

@@ -67,7 +67,8 @@ constexpr std::uint64_t routing_turns(std::uint64_t experts) noexcept {
   if (family == "matvec" || family == "matmul")
     return detail::product_turns(family == "matvec", block(), value(1), value(2));
   if (family == "experts") return detail::row_turns(value(1), block(), 1) + value(2) + 1;
-  if (family == "paged_attention") return detail::attention_turns(value(2), value(3), 16 * value(7), value(6));
+  if (family == "paged_attention")
+    return detail::attention_turns(value(2), value(3), 16 * value(7), std::max(value(6), value(9)));
   if (family == "ssm_conv1d") return value(0) * (value(2) + 3) + value(2) + 3;
   if (family == "ssm_scan") return value(0) * (value(4) / 4 + value(4) % 4 + 4) + 2;
   if (family == "ssm_delta_net") return detail::delta_net_turns(value(0), value(3), value(4));

@@ -91,6 +91,7 @@ template <> struct Adapter<ops::FlashAttnBatched> {
     call.buffer(c.state.address).buffer(c.out[0]);
     call.value(p.heads).value(p.kv_heads).value(p.key_dim).value(p.value_dim).value(p.scale).value(p.soft_cap);
     call.value(p.window).value(recorder.bounds().pages_per_slot).value(static_cast<std::uint32_t>(c.state.unit_bytes));
+    call.value(p.chunk);
     return recorder.push(call.grid(p.heads, StepCount::rows(c.in[0].type.shape)));
   }
 };

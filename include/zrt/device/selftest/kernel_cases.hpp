@@ -513,7 +513,7 @@ class KernelCases {
     paged.reads(rotated).absent().reads(positions).reads(slots).reads(table).reads(pages);
     gives(paged, y);
     paged.value(heads).value(kv_heads).value(dim).value(dim).value(0.125f).value(0.0f).value(0u);
-    return visit_(paged.value(per_slot).value(page_bytes));
+    return visit_(paged.value(per_slot).value(page_bytes).value(0u));
   }
 
   /// The blocks of two slots, the first of which has two rows of the step, and what a step says of them.

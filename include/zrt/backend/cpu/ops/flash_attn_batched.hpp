@@ -225,7 +225,7 @@ ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const ExecutionContext&
   const ops::FlashAttnBatchedParams& p = a.call.params;
   AttentionRow& row = bundle.rows[bundle.count];
   row.last = step.positions[t];
-  row.first = p.window != 0 && row.last >= p.window ? row.last - p.window + 1 : 0;
+  row.first = p.first_visible(row.last);
   row.head = head;
   row.y = a.call.out[0].as<float>() + (t * p.heads + head) * p.value_dim;
   const F32 scale = splat(p.scale);
