@@ -372,7 +372,7 @@ def clients_that_read_late(program, model):
     """A client for whom the engine waited gets every token in the end."""
     with Server(program, model, "--slots", "4", "--context", "4096") as s:
         body = {"model": "bard", "prompt": "a", "max_tokens": 700, "ignore_eos": True, "seed": 3, "n": 4, "logprobs": 5}
-        whole = json.loads(s.ask("POST", "/v1/completions", body)[2])
+        whole = s.ask("POST", "/v1/completions", body)[2]
         text = json.dumps(body | {"stream": True}).encode()
         with socket.socket() as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
