@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/serve/tenants.cpp: what many tenants cost, and what one of them feels of the others.
 //
-// usage: zrt_bench_tenants [MODEL.gguf] [THREADS]
+// usage: zrt_bench_tenants [MODEL.gguf] [THREADS] [TURNS] [PART...]
+//
+// With one thread, all but gaps are in the processor's time, so that other programs on the machine matter little.
+// TURNS is how much of each part runs, 20 for a small model. Parts are scheduler, gaps, throughput, alone and turns; all
+// without a name.
 #include <zrt/compiled/cpu.hpp>
 #include <zrt/serve/scheduler.hpp>
 
@@ -11,6 +15,8 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
+#include <time.h>
 #include <vector>
 
 namespace {
@@ -19,6 +25,12 @@ using Engine = zrt::Engine<zrt::CpuBackend>;
 
 double now_us() {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+/// Of the calling thread, which an engine with one worker does all its work in: what other programs take is not in it.
+double work_us() {
+  timespec t{};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3;
 }
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
@@ -30,14 +42,17 @@ double quantile(std::vector<double> values, double q) {
 struct Bench {
   std::string model;
   std::uint32_t threads = 1;
+  std::uint32_t turns = 20;
 
+  [[nodiscard]] double time_us() const { return threads == 1 ? work_us() : now_us(); }
   template <class R> static auto need(R result) {
     if (result) return std::move(*result);
     std::fprintf(stderr, "%s\n", std::string(result.error().text()).c_str());
     std::exit(1);
   }
-  [[nodiscard]] Engine open(std::uint32_t slots, bool prefixes) const {
-    return need(Engine::open(model, {.slots = slots, .chunk = 64, .prefix_cache = prefixes, .threads = threads}));
+  [[nodiscard]] Engine open(std::uint32_t slots, bool prefixes, std::uint32_t context = 256) const {
+    return need(Engine::open(
+        model, {.slots = slots, .context = context, .chunk = 64, .prefix_cache = prefixes, .threads = threads}));
   }
 };
 
@@ -77,15 +92,15 @@ void gaps(const Bench& bench, const Job& work, std::uint64_t step_latency_ns) {
     for (const zrt::TenantId job : jobs) tokens += Bench::need(engine.usage(job)).computed_tokens;
     return static_cast<double>(tokens);
   };
-  std::vector<double> found;
+  std::vector<double> found, worked;
   std::uint32_t seed = 0;
   const double begin = now_us();
-  for (int turn = 0; turn < 20; ++turn) {
+  for (std::uint32_t turn = 0; turn < bench.turns; ++turn) {
     const auto prompt = prompt_of(20, 5);
     zrt::Request r = request(prompt, 100, chat);
     r.step_latency_ns = step_latency_ns;
     const zrt::RequestId mine = Bench::need(engine.submit(r));
-    double last = 0;
+    double last = 0, last_work = 0;
     bool over = false;
     while (!over) {
       // Every job has two requests that wait.
@@ -95,9 +110,10 @@ void gaps(const Bench& bench, const Job& work, std::uint64_t step_latency_ns) {
           (void)Bench::need(engine.submit(request(prompt_of(work.prompt, ++seed), work.answer, job)));
       (void)Bench::need(engine.step([&](zrt::RequestId id, const zrt::Token& token) {
         if (id != mine) return true;
-        const double t = now_us();
-        if (last != 0) found.push_back(t - last);
+        const double t = now_us(), w = work_us();
+        if (last != 0) found.push_back(t - last), worked.push_back(w - last_work);
         last = t;
+        last_work = w;
         over = token.finish != zrt::FinishReason::none;
         return true;
       }));
@@ -109,59 +125,103 @@ void gaps(const Bench& bench, const Job& work, std::uint64_t step_latency_ns) {
       "batch %.0f tokens/s\n",
       work.name, static_cast<unsigned long long>(step_latency_ns), half, most, most / half,
       computed() / (now_us() - begin) * 1e6);
+  if (bench.threads == 1)
+    std::printf("  the same gaps in the processor's time: p50 %.0f us, p99 %.0f us, %.2f times\n",
+                quantile(worked, 0.5), quantile(worked, 0.99), quantile(worked, 0.99) / quantile(worked, 0.5));
 }
 
-/// Tokens per second of `count` requests of three tenants, or of the host alone, first come first served.
-double throughput(const Bench& bench, bool tenants) {
-  Engine engine = bench.open(4, false);
+/// Tokens per second of requests of three tenants, or of the host alone, first come first served. No two prompts begin
+/// alike.
+double throughput(const Bench& bench, bool tenants, bool prefixes) {
+  Engine engine = bench.open(4, prefixes);
   std::vector<zrt::TenantId> who(3);
   if (tenants)
     for (zrt::TenantId& t : who) t = Bench::need(engine.create_tenant({.decode_tokens_per_s = 1'000'000}));
-  for (std::uint32_t i = 0; i < 90; ++i)
-    (void)Bench::need(engine.submit(request(prompt_of(20 + i % 40, i), 40, who[i % 3])));
-  std::uint64_t tokens = 0;
-  const double begin = now_us();
+  for (std::uint32_t i = 0; i < bench.turns * 9 / 2; ++i) {
+    std::vector<std::int32_t> prompt = prompt_of(20 + i % 40, i);
+    prompt[0] = static_cast<std::int32_t>(3 + i);
+    (void)Bench::need(engine.submit(request(prompt, 40, who[i % 3])));
+  }
+  std::uint64_t tokens = 0, cached = 0;
+  const double begin = bench.time_us();
   for (std::size_t left = 1; left != 0;)
-    left = Bench::need(engine.step([&](zrt::RequestId, const zrt::Token&) { return ++tokens != 0; }));
-  return static_cast<double>(tokens) / (now_us() - begin) * 1e6;
+    left = Bench::need(engine.step([&](zrt::RequestId, const zrt::Token& token) {
+      cached += token.cached_tokens;
+      return ++tokens != 0;
+    }));
+  if (cached != 0) std::printf("a prompt was found in the prefix cache\n");
+  return static_cast<double>(tokens) / (bench.time_us() - begin) * 1e6;
+}
+/// Runs two ways in turns and prints the second one's speed by the first one's.
+template <class F> void compare(std::uint32_t pairs, const char* what, F speed) {
+  std::vector<double> parts;
+  double one = 0, other = 0;
+  for (std::uint32_t i = 0; i < pairs; ++i) {
+    const bool swapped = i % 2 != 0;
+    if (swapped) other = speed(true);
+    one = speed(false);
+    if (!swapped) other = speed(true);
+    parts.push_back(other / one);
+  }
+  std::printf("%s: %.1f and %.1f tokens/s, of %zu pairs the median %.1f %%, the quarters %.1f and %.1f %%\n", what,
+              other, one, parts.size(), 100 * quantile(parts, 0.5), 100 * quantile(parts, 0.25),
+              100 * quantile(parts, 0.75));
 }
 void throughputs(const Bench& bench) {
-  std::vector<double> parts;
-  double one = 0, three = 0;
-  for (int i = 0; i < 7; ++i) {
-    one = throughput(bench, false);
-    three = throughput(bench, true);
-    parts.push_back(three / one);
-  }
-  std::printf(
-      "throughput with tenants against first come first served: %.0f and %.0f tokens/s, median of pairs %.1f %%\n",
-      three, one, 100 * quantile(parts, 0.5));
+  const std::uint32_t pairs = bench.turns < 8 ? 5 : 15;
+  compare(pairs, "throughput with tenants against first come first served",
+          [&](bool tenants) { return throughput(bench, tenants, false); });
+  compare(pairs, "throughput with a prefix cache that is never hit against without one",
+          [&](bool prefixes) { return throughput(bench, false, prefixes); });
+}
+
+/// Tokens per second of one request that decodes, of the host where there is no tenant, or of a tenant.
+void alone(const Bench& bench) {
+  Engine plain = bench.open(1, false);
+  Engine shared = bench.open(1, false);
+  const zrt::TenantId tenant =
+      Bench::need(shared.create_tenant({.decode_tokens_per_s = 1'000'000, .service = zrt::ServiceClass::interactive}));
+  const auto prompt = prompt_of(16, 3);
+  compare(bench.turns < 8 ? 9 : 61, "one request of a tenant against one of an engine without tenants",
+          [&](bool of_tenant) {
+            double first = 0, last = 0;
+            const std::uint32_t tokens = bench.turns * 11;
+            (void)Bench::need(
+                (of_tenant ? shared : plain)
+                    .generate(request(prompt, tokens, of_tenant ? tenant : zrt::TenantId{}), [&](const zrt::Token&) {
+                      last = bench.time_us();
+                      if (first == 0) first = last;
+                      return true;
+                    }));
+            return (tokens - 1) / (last - first) * 1e6;
+          });
 }
 
 /// Time to the first token of a prompt that the engine knows, against one that it does not.
 void second_turn(const Bench& bench) {
-  Engine engine = bench.open(1, true);
+  constexpr std::size_t size = 4096;
+  Engine engine = bench.open(1, true, size + 64);
   const auto first_token = [&](const std::vector<std::int32_t>& prompt) {
-    const double begin = now_us();
+    const double begin = bench.time_us();
     (void)Bench::need(engine.generate(request(prompt, 1), [](const zrt::Token&) { return true; }));
-    return now_us() - begin;
+    return bench.time_us() - begin;
   };
   std::vector<double> parts;
-  const std::size_t size = engine.context() - 32;
-  for (std::uint32_t i = 0; i < 7; ++i) {
+  double cold = 0;
+  for (std::uint32_t i = 0; i < (bench.turns < 8 ? 1u : 7u); ++i) {
     std::vector<std::int32_t> prompt = prompt_of(size, 100 + i);
-    const double cold = first_token(prompt);
+    cold = first_token(prompt);
     prompt.insert(prompt.end(), {5, 6, 7});
     parts.push_back(first_token(prompt) / cold);
   }
-  std::printf("first token of a second turn behind %zu shared tokens: %.1f %% of the first one's\n", size,
-              100 * quantile(parts, 0.5));
+  std::printf("first token of a second turn behind %zu shared tokens: %.2f %% of the first one's, %.0f ms\n", size,
+              100 * quantile(parts, 0.5), cold / 1000);
 }
 
-/// Time of the scheduler alone with 64 slots that decode, and requests that come and go.
-void scheduler() {
+/// Time of the scheduler alone with slots that decode, and requests that come and go.
+void scheduler(std::uint32_t slots) {
   zrt::serve::SchedulerLimits limits;
-  limits.slots = 64;
+  limits.slots = slots;
   auto s = Bench::need(zrt::serve::Scheduler<>::make(limits, zrt::system_allocator()));
   std::vector<zrt::serve::Handle> tenants;
   for (int i = 0; i < 16; ++i) {
@@ -190,19 +250,29 @@ void scheduler() {
     outcomes.assign(plan.runs.size(), {});
   }
   times.erase(times.begin(), times.begin() + 1000);
-  std::printf("scheduler, 64 slots: p50 %.1f us, p99 %.1f us a step\n", quantile(times, 0.5), quantile(times, 0.99));
+  std::printf("scheduler, %u slots: p50 %.1f us, p99 %.1f us a step\n", slots, quantile(times, 0.5),
+              quantile(times, 0.99));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Bench bench{argc > 1 ? argv[1] : "examples/models/bard-q8_0.gguf",
-                    argc > 2 ? static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 1};
-  scheduler();
-  const Job prompts{"prompts and answers", 60, 30};
-  gaps(bench, {"answers alone", 1, 200}, 1);  // steps of equal size: what the machine itself adds
-  gaps(bench, prompts, 0);
-  gaps(bench, prompts, 1);
-  throughputs(bench);
-  second_turn(bench);
+  const auto number = [&](int at, std::uint32_t by_default) {
+    return argc > at ? static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10)) : by_default;
+  };
+  const Bench bench{argc > 1 ? argv[1] : "examples/models/bard-q8_0.gguf", number(2, 1), number(3, 20)};
+  const auto runs = [&](std::string_view part) {
+    return argc < 5 || std::any_of(argv + 4, argv + argc, [part](const char* name) { return part == name; });
+  };
+  if (runs("scheduler"))
+    for (const std::uint32_t slots : {1u, 16u, 64u}) scheduler(slots);
+  if (runs("gaps")) {
+    const Job prompts{"prompts and answers", 60, 30};
+    gaps(bench, {"answers alone", 1, 200}, 1);  // steps of equal size: what the machine itself adds
+    gaps(bench, prompts, 0);
+    gaps(bench, prompts, 1);
+  }
+  if (runs("throughput")) throughputs(bench);
+  if (runs("alone")) alone(bench);
+  if (runs("turns")) second_turn(bench);
 }

@@ -81,10 +81,11 @@ std::string packed_file(const ModelOptions& model, const std::string& path) {
   return model.cache ? path + ".packed" : std::string();
 }
 
-/// Of an engine that guesses for another of `context` positions a slot.
-zrt::EngineOptions draft_options(const zrt::EngineOptions& main, std::uint32_t context, std::string_view packed) {
+/// Of an engine that guesses for one that is open, with its workers.
+zrt::EngineOptions draft_options(const zrt::EngineOptions& main, const Model& opened, std::string_view packed) {
   zrt::EngineOptions options = main;
-  options.context = context;
+  options.context = opened.context();
+  options.thread_hook = opened.workers();
   options.packed_file = packed;
   options.draft_tokens = options.pages = options.kept_states = options.adapters = options.logit_rows = 0;
   options.prefix_cache = options.given_embeddings = options.embeddings = options.keep_values = false;
@@ -110,9 +111,8 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
   if (!opened) return std::unexpected(of_file(opened.error(), model.path));
   if (model.draft_model.empty() || options.draft_tokens == 0 || (*opened)->config().embeddings) return opened;
   // Of the model's own backend: a choice may fall otherwise for a smaller file.
-  auto drafter =
-      row_of((*opened)->backend())
-          ->open(model.draft_model, draft_options(options, (*opened)->context(), draft_packed), model.card, watchers);
+  auto drafter = row_of((*opened)->backend())
+                     ->open(model.draft_model, draft_options(options, **opened, draft_packed), model.card, watchers);
   if (!drafter) return std::unexpected(of_file(drafter.error(), model.draft_model));
   if (auto r = (*opened)->draft_with(std::move(*drafter)); !r)
     return std::unexpected(of_file(r.error(), model.draft_model));

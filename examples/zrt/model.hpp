@@ -108,7 +108,10 @@ class Model {
 
   [[nodiscard]] virtual zrt::Result<zrt::RequestId> submit(const zrt::Request& request) = 0;
   virtual void cancel(zrt::RequestId id) = 0;
+  [[nodiscard]] virtual zrt::Result<void> pause(zrt::RequestId id, bool on) = 0;
   [[nodiscard]] virtual zrt::Result<zrt::AdapterId> load_adapter(const std::string& path, float scale) = 0;
+  /// See Engine::workers.
+  [[nodiscard]] virtual zrt::ThreadHook workers() const = 0;
   /// Takes a model of the same backend that guesses for this one; see Engine::draft_with.
   [[nodiscard]] virtual zrt::Result<void> draft_with(std::unique_ptr<Model> drafter) = 0;
   [[nodiscard]] virtual std::uint32_t processed(zrt::RequestId id) = 0;

@@ -71,9 +71,11 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
 
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }
+  zrt::Result<void> pause(zrt::RequestId id, bool on) override { return engine_.pause(id, on); }
   zrt::Result<zrt::AdapterId> load_adapter(const std::string& path, float scale) override {
     return engine_.load_adapter(path, scale);
   }
+  zrt::ThreadHook workers() const override { return engine_.workers(); }
   zrt::Result<void> draft_with(std::unique_ptr<Model> drafter) override {
     if (drafter->backend() != backend())
       return zrt::fail(zrt::Errc::invalid_argument, "the draft model is of backend ", drafter->backend(), ", expected ",

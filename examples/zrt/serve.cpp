@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <pthread.h>
+#include <random>
 #include <sys/resource.h>
 
 namespace program {
@@ -58,6 +59,13 @@ struct OpenedModel {
   std::unique_ptr<ServedModel> served;
 };
 
+/// Clients must not find prompts whose hashes collide.
+zrt::SipKey random_key() {
+  std::random_device device;
+  const auto word = [&device] { return (std::uint64_t{device()} << 32) | device(); };
+  return {word(), word()};
+}
+
 zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const NamedModel& named) {
   const auto rank = adapter_rank(named.adapters);
   if (!rank) return zrt::pass(rank);
@@ -73,6 +81,9 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
   // The server's own queue is full before the engine's, so what the engine refuses is a tenant's.
   options.queue = static_cast<std::uint32_t>(o.models.size()) * o.slots + o.queue;
   options.prefix_cache = !o.embeddings;
+  options.prefix_key = random_key();
+  // Before the connection is given up for lack of progress, so that the client may still hear why.
+  options.slow_client_ns = 10'000'000'000;
   options.step_latency_ns = std::uint64_t{o.step_ms} * 1'000'000;
   options.kept_states = o.embeddings ? 0 : o.slots;
   options.penalty_window = kPenaltyWindow;

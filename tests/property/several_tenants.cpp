@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/property/several_tenants.cpp: requests of several tenants, mixed, preempted, resumed on prefixes and cancelled, give the tokens that each gives alone.
+// tests/property/several_tenants.cpp: requests of several tenants, mixed, with adapters, preempted, resumed on prefixes, held for slow clients and cancelled, give the tokens that each gives alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <data/models/tiny_adapters.hpp>
 #include <data/models/tiny_models.hpp>
 #include <filesystem>
 #include <functional>
@@ -23,6 +24,7 @@ using test::HostEngine;
 using test::On;
 
 constexpr std::uint32_t kContext = 128;
+constexpr std::uint32_t kChunk = 32;
 const std::string kBard = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
 
 /// How many requests each model answers; ZRT_CANARY_REQUESTS in place of it for a long run.
@@ -44,6 +46,16 @@ struct OwnClock {
   }
 };
 
+/// Some projections of each layer of bard.
+std::vector<test::AdaptedWeight> bard_projections() {
+  std::vector<test::AdaptedWeight> all;
+  for (std::uint32_t layer = 0; layer < 6; ++layer)
+    for (const auto& [name, cols, rows] :
+         {std::tuple{"attn_q.weight", 256u, 256u}, {"attn_v.weight", 256u, 128u}, {"ffn_down.weight", 768u, 256u}})
+      all.push_back({"blk." + std::to_string(layer) + "." + name, cols, rows});
+  return all;
+}
+
 /// What may be asked, and what it gives alone.
 struct Question {
   std::vector<std::int32_t> prompt;
@@ -53,15 +65,19 @@ struct Question {
 
 class Canary {
  public:
-  Canary(std::function<test::AnyEngine(const EngineOptions&)> open, std::uint32_t vocabulary, std::uint64_t seed)
-      : random_(seed) {
+  /// With `adapted` weights two adapters of them are loaded, and two requests in three choose one.
+  Canary(std::function<test::AnyEngine(const EngineOptions&)> open, std::uint32_t vocabulary, std::uint64_t seed,
+         const std::vector<test::AdaptedWeight>& adapted = {})
+      : random_(seed), adapts_(!adapted.empty()) {
     EngineOptions alone;
     alone.context = kContext;
     alone.chunk = 64;
+    alone.adapters = adapts_ ? 2 : 0;
     auto single = open(alone);
     EngineOptions shared = alone;
     shared.slots = 4;
-    shared.chunk = 32;
+    shared.chunk = kChunk;
+    shared.slow_client_ns = 80'000'000;
     shared.pages = 18;  // of 32 that four whole contexts would take
     shared.queue = 64;
     shared.prefix_cache = true;
@@ -74,6 +90,7 @@ class Canary {
       return;
     }
     engine_ = std::move(*engine);
+    for (std::uint64_t a = 1; adapts_ && a < adapters_.size(); ++a) load(**single, adapted, a);
     invent(**single, vocabulary);
     for (std::size_t t = 0; t < tenants_.size(); ++t) create(t);
   }
@@ -95,6 +112,7 @@ class Canary {
         for (std::uint32_t burst = 1 + random_.below(3); burst != 0 && submitted < count; --burst, ++submitted)
           submit();
       if (random_.below(100) < 1) cancel();
+      if (random_.below(100) < 4) pause();
       if (random_.below(1000) < 4) change(random_.below(tenants_.size()));
       if (random_.below(1000) < 2) recreate(random_.below(tenants_.size()));
       const auto left = engine_->step([this](RequestId id, const Token& token) { return hear(id, token); });
@@ -116,10 +134,13 @@ class Canary {
     EXPECT_GE(finished_, 100u);
     EXPECT_GE(cancelled_, 10u);
     EXPECT_GE(refused_, 1u);
+    EXPECT_GE(chunked_, 20u);
+    EXPECT_GE(slow_, 2u);
+    EXPECT_EQ(adapted_ >= 40, adapts_) << adapted_ << " had an adapter";
     std::printf(
-        "%u finished, %u cancelled, %u refused; %llu preemptions, %llu tokens computed again, %llu found, %llu "
-        "guessed\n",
-        finished_, cancelled_, refused_, static_cast<unsigned long long>(preemptions_),
+        "%u finished, of these %u with an adapter, %u in chunks; %u cancelled, %u of slow clients, %u refused; %llu "
+        "preemptions, %llu tokens computed again, %llu found, %llu guessed\n",
+        finished_, adapted_, chunked_, cancelled_, slow_, refused_, static_cast<unsigned long long>(preemptions_),
         static_cast<unsigned long long>(recomputed_), static_cast<unsigned long long>(cached_),
         static_cast<unsigned long long>(accepted_drafts_));
   }
@@ -129,7 +150,15 @@ class Canary {
     const Question* question;
     std::size_t heard = 0;
     bool stops_itself = false;  ///< its callable says no in the middle
+    bool paused = false;
   };
+
+  void load(HostEngine& alone, const std::vector<test::AdaptedWeight>& adapted, std::uint64_t seed) {
+    const test::ModelFile file = test::tiny_adapter({.weights = adapted, .seed = seed});
+    const auto here = alone.load_adapter(file.bytes()), there = engine_->load_adapter(file.bytes());
+    ASSERT_TRUE(here && there && *here == *there);
+    adapters_[seed] = *there;
+  }
 
   /// Prompts that begin alike, from one token to most of the context, greedy and sampled.
   void invent(HostEngine& alone, std::uint32_t vocabulary) {
@@ -144,6 +173,7 @@ class Canary {
       if (q.request.max_tokens > 60) q.request.max_tokens = 60;
       if (i % 3 == 0) q.request.sampling.temperature = 0.0f;
       if (i % 4 == 1) q.request.sampling.repetition_penalty = 1.3f;
+      q.request.adapter = adapters_[i / 2 % 3];
       questions_.push_back(std::move(q));
     }
     for (Question& q : questions_) {
@@ -212,6 +242,15 @@ class Canary {
     engine_->cancel(at->first);
   }
 
+  /// A client stops reading, or reads again.
+  void pause() {
+    if (asked_.empty()) return;
+    auto at = asked_.begin();
+    std::advance(at, random_.below(asked_.size()));
+    at->second.paused = !at->second.paused;
+    EXPECT_TRUE(engine_->pause(at->first, at->second.paused));
+  }
+
   [[nodiscard]] bool hear(RequestId id, const Token& token) {
     const auto at = asked_.find(id);
     EXPECT_NE(at, asked_.end()) << "a request speaks that has ended";
@@ -234,6 +273,13 @@ class Canary {
       case FinishReason::length:
         EXPECT_EQ(asked.heard, asked.question->answer.size());
         ++finished_;
+        adapted_ += asked.question->request.adapter != AdapterId{} ? 1u : 0u;
+        chunked_ += asked.question->prompt.size() > kChunk ? 1u : 0u;
+        return;
+      case FinishReason::client_too_slow:
+        EXPECT_LT(asked.heard, asked.question->answer.size());
+        EXPECT_TRUE(asked.paused);
+        ++slow_;
         return;
       case FinishReason::cancelled:
         ++cancelled_;
@@ -256,7 +302,9 @@ class Canary {
   std::array<TenantId, 5> tenants_{};
   std::map<RequestId, Asked> asked_;
   std::size_t left_ = 0;
-  std::uint32_t finished_ = 0, cancelled_ = 0, refused_ = 0;
+  bool adapts_ = false;
+  std::array<AdapterId, 3> adapters_{};
+  std::uint32_t finished_ = 0, adapted_ = 0, chunked_ = 0, cancelled_ = 0, slow_ = 0, refused_ = 0;
   std::uint64_t preemptions_ = 0, recomputed_ = 0, cached_ = 0, accepted_drafts_ = 0;
 };
 
@@ -270,7 +318,8 @@ TEST_P(SeveralTenants, GetTheTokensThatEachRequestGetsAlone) {
       file = test::tiny_model(spec);
       drafts = spec.window == 0 && !test::is_recurrent(spec, 0);
     }
-  Canary canary([&](const EngineOptions& o) { return test::open_engine(On::cpu, file.bytes(), o); }, 64, 1);
+  Canary canary([&](const EngineOptions& o) { return test::open_engine(On::cpu, file.bytes(), o); }, 64, 1,
+                GetParam() == "llama" ? test::tiny_projections() : std::vector<test::AdaptedWeight>{});
   canary.run(requests_to_run(2000));
   canary.check_events(drafts);
 }
@@ -284,8 +333,29 @@ INSTANTIATE_TEST_SUITE_P(Property, SeveralTenants,
                            return name;
                          });
 
+/// Models whose logits another engine has given, of recurrent layers and of windows.
+class SeveralTenantsOfGoldenModels : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(SeveralTenantsOfGoldenModels, GetTheTokensThatEachRequestGetsAlone) {
+  const std::filesystem::path file =
+      std::filesystem::path(ZRT_SHARED_DIR) / "golden" / "arch" / (std::string(GetParam()) + ".gguf");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
+  Canary canary([&](const EngineOptions& o) { return test::open_engine(On::cpu, file.string(), o); }, 64, 4);
+  canary.run(requests_to_run(600));
+  canary.check_events(false);
+}
+
+INSTANTIATE_TEST_SUITE_P(Property, SeveralTenantsOfGoldenModels,
+                         testing::Values("gemma3", "gpt-oss", "granitehybrid", "lfm2", "mamba2", "qwen35"),
+                         [](const auto& param) {
+                           std::string name(param.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
 TEST(SeveralTenantsOfBard, GetTheTokensThatEachRequestGetsAlone) {
-  Canary canary([](const EngineOptions& o) { return test::open_engine(On::cpu, kBard, o); }, 256, 2);
+  Canary canary([](const EngineOptions& o) { return test::open_engine(On::cpu, kBard, o); }, 256, 2,
+                bard_projections());
   canary.run(requests_to_run(300));
   canary.check_events();
 }

@@ -351,9 +351,11 @@ def clients_that_do_not_read(program, model):
         client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         s.wait_taken()
+        # The engine waits for it, and goes on with others.
+        assert s.ask("POST", "/v1/completions", BODY)[0] == 200
         s.wait_idle(60)
         text = s.ask("GET", "/metrics")[2].decode()
-        assert 'finished_reason="cancelled"' in text, text
+        assert 'finished_reason="client_too_slow"' in text, text
         data = b""
         client.settimeout(10)
         try:
@@ -363,6 +365,33 @@ def clients_that_do_not_read(program, model):
             pass
         client.close()
         assert b"client_too_slow" in data[-2000:], data[-300:]
+        assert len(data) < 1 << 20, "what was made for it is what its socket holds and little more"
+
+
+def clients_that_read_late(program, model):
+    """A client for whom the engine waited gets every token in the end."""
+    with Server(program, model, "--slots", "4", "--context", "4096") as s:
+        body = {"model": "bard", "prompt": "a", "max_tokens": 700, "ignore_eos": True, "seed": 3, "n": 4, "logprobs": 5}
+        whole = s.ask("POST", "/v1/completions", body)[2]
+        text = json.dumps(body | {"stream": True}).encode()
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", s.port))
+            client.sendall(b"POST /v1/completions HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                           b"Content-Length: %d\r\n\r\n%s" % (len(text), text))
+            s.wait_taken()
+            time.sleep(3)
+            data = b""
+            client.settimeout(60)
+            while piece := client.recv(65536):
+                data += piece
+        events = events_of(data.partition(b"\r\n\r\n")[2])
+        assert events[-1] == "[DONE]", events[-1]
+        answers = [""] * 4
+        for event in events[:-1]:
+            for choice in event["choices"]:
+                answers[choice["index"]] += choice["text"]
+        assert answers == [choice["text"] for choice in whole["choices"]]
 
 
 def bodies_that_nobody_wants(program, model):
@@ -444,10 +473,10 @@ def ten_thousand_connections(program, model):
 
 CASES = {case.__name__: case for case in (
     keys, quotas, prefixes_are_a_tenants_own, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
-    clients_that_do_not_read, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
+    clients_that_do_not_read, clients_that_read_late, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 # In which the server's clock alone does something for most of half a minute.
-WAITING = ("bodies_that_come_slowly", "slow_and_many_clients", "embeddings_are_shared")
+WAITING = ("bodies_that_come_slowly", "clients_that_do_not_read", "embeddings_are_shared", "slow_and_many_clients")
 
 if __name__ == "__main__":
     names = sys.argv[3:] or list(CASES)

@@ -20,6 +20,7 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   }
   Result<RequestId> submit(const Request& request) override { return engine_.submit(request); }
   void cancel(RequestId id) override { engine_.cancel(id); }
+  Result<void> pause(RequestId id, bool on) override { return engine_.pause(id, on); }
   Result<TenantId> create_tenant(const TenantQuota& quota) override { return engine_.create_tenant(quota); }
   Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) override {
     return engine_.change_tenant(tenant, quota);
@@ -42,6 +43,7 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
     return engine_.load_adapter(file, scale);
   }
   Result<void> unload_adapter(AdapterId adapter) override { return engine_.unload_adapter(adapter); }
+  ThreadHook workers() const override { return engine_.workers(); }
   Result<void> draft_with(HostEngine& drafter) override {
     return engine_.draft_with(std::move(static_cast<EngineOf&>(drafter).engine_));
   }

@@ -57,6 +57,7 @@ class HostEngine {
   virtual Result<Completion> generate(const Request& request, const OnToken& on_token, const Stop& stop = {}) = 0;
   virtual Result<RequestId> submit(const Request& request) = 0;
   virtual void cancel(RequestId id) = 0;
+  virtual Result<void> pause(RequestId id, bool on = true) = 0;
   virtual Result<TenantId> create_tenant(const TenantQuota& quota) = 0;
   virtual Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) = 0;
   virtual Result<void> remove_tenant(TenantId tenant) = 0;
@@ -75,6 +76,7 @@ class HostEngine {
   virtual void charge(TenantId tenant, const TenantUse& elsewhere) = 0;
   virtual Result<AdapterId> load_adapter(std::span<const std::byte> file, float scale = 1.0f) = 0;
   virtual Result<void> unload_adapter(AdapterId adapter) = 0;
+  [[nodiscard]] virtual ThreadHook workers() const = 0;
   /// `drafter` is an engine of the same backend; it is spent where it is taken.
   virtual Result<void> draft_with(HostEngine& drafter) = 0;
   virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/engine_threads.cpp: requests come and go from several threads while one steps.
 // test-set: smoke threads
+#include <zrt/exec/cores.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <data/models/tiny_models.hpp>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <support/engines.hpp>
@@ -103,6 +107,30 @@ void come_and_go(std::uint32_t workers) {
 
 TEST(EngineThreads, RequestsComeAndGoWhileOneWorkerSteps) { come_and_go(1); }
 TEST(EngineThreads, RequestsComeAndGoWhileTwoWorkersStep) { come_and_go(2); }
+
+TEST(EngineThreads, AnEngineMayHaveTheWorkersOfAnother) {
+  const test::ModelFile file = test::tiny_model({});
+  const auto first = test::open_engine(On::cpu, file.bytes(), {.slots = 1, .threads = 2});
+  ASSERT_TRUE(first);
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto before = threads();
+  const ThreadHook workers = (*first)->workers();
+  EXPECT_EQ(workers.run != nullptr, exec::usable_cores() > 1);
+  const auto second = test::open_engine(On::cpu, file.bytes(), {.slots = 1, .thread_hook = workers});
+  ASSERT_TRUE(second);
+  EXPECT_EQ(threads(), before);
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 30, 1);
+  Request r;
+  r.tokens = prompt;
+  r.max_tokens = 20;
+  std::vector<std::int32_t> one, other;
+  ASSERT_TRUE((*first)->generate(r, [&](const Token& token) { return one.push_back(token.id), true; }));
+  ASSERT_TRUE((*second)->generate(r, [&](const Token& token) { return other.push_back(token.id), true; }));
+  EXPECT_EQ(one, other);
+}
 
 TEST(EngineThreads, AStopTokenFromAnotherThreadEndsALongRequest) {
   const test::ModelFile file = test::tiny_model({.context = 2048});

@@ -151,6 +151,33 @@ TEST_P(TimelineOf, FollowsRequestsFromTheQueueToTheirEnd) {
     EXPECT_EQ(seen, (std::vector{queued, prefill, decode, ended})) << "request " << id;
 }
 
+TEST_P(TimelineOf, ShowsThatAPreemptedRequestWaitsAgain) {
+  trace::Timeline timeline;
+  const test::ModelFile file = test::tiny_model({});
+  const auto engine = test::open_watched_engine(test::On::cpu, file.bytes(),
+                                                {.slots = 1, .context = 64, .threads = GetParam()}, timeline);
+  ASSERT_TRUE(engine);
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 5, 1);
+  Request r;
+  r.tokens = prompt;
+  r.max_tokens = 20;
+  r.ignore_eos = true;
+  const auto step = [&] { return *(*engine)->step([](RequestId, const Token&) { return true; }); };
+  r.tenant = *(*engine)->create_tenant({.service = ServiceClass::batch});
+  const RequestId job = *(*engine)->submit(r);
+  for (int i = 0; i < 18; ++i) step();
+  r.tenant = *(*engine)->create_tenant({.service = ServiceClass::interactive});
+  r.max_tokens = 2;
+  ASSERT_TRUE((*engine)->submit(r));
+  while (step() != 0) {
+  }
+  std::vector<exec::RequestPhase> seen;
+  for (const trace::TimedRequest& event : timeline.requests())
+    if (event.request.id == static_cast<std::uint64_t>(job)) seen.push_back(event.request.phase);
+  using enum exec::RequestPhase;
+  EXPECT_EQ(seen, (std::vector{queued, prefill, decode, queued, prefill, decode, ended}));
+}
+
 TEST_P(TimelineOf, SumsToAProfile) {
   trace::Timeline timeline;
   run(timeline);

@@ -115,6 +115,7 @@ void Answer::take_end(const Said& said) {
     return fail(error);
   }
   if (said.finish == zrt::FinishReason::cancelled) return give_up();
+  if (said.finish == zrt::FinishReason::client_too_slow) return unread();
   end_choice(said.choice, said);
   if (--open_ == 0 && !over_) finish();
 }
@@ -181,7 +182,23 @@ void Answer::send_choice(const Json& choice) {
   const std::string_view tail = request_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
   std::string event = event_head_;
   event.append(text_of(choice)).append(tail);
-  if (!exchange_->write(event)) unread();
+  if (!exchange_->write(event)) return unread();
+  keep_pace();
+}
+
+// The lock keeps the order of pause and resume.
+void Answer::keep_pace() {
+  const std::lock_guard lock(mutex_);
+  if (paused_) return;
+  paused_ = exchange_->full([weak = weak_from_this()] {
+    if (const auto answer = weak.lock()) answer->resume();
+  });
+  if (paused_) services_.engine.pause(*ticket_, true);
+}
+void Answer::resume() {
+  const std::lock_guard lock(mutex_);
+  paused_ = false;
+  services_.engine.pause(*ticket_, false);
 }
 
 /// What all chunks begin with, up to their choice: most of the text of an event is that.

@@ -19,7 +19,7 @@ struct Services {
 
 /// An answer under way. The engine's thread leaves what it says; one thread of the pool at a time writes it on.
 ///
-/// A client that leaves, or reads too slowly, ends the request. An error before the first byte is a status; after it an
+/// The engine waits for a client that reads slowly; one that leaves, or reads nothing for long, ends the request. An error before the first byte is a status; after it an
 /// event, and the stream ends without [DONE].
 class Answer : public std::enable_shared_from_this<Answer> {
  public:
@@ -70,6 +70,9 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void fail(const ApiError& error);
   [[nodiscard]] std::string event_head() const;
   void give_up();
+  /// Lets the engine wait for a client for whom much is written.
+  void keep_pace();
+  void resume();
   /// The client did not take what was written.
   void unread();
   [[nodiscard]] Json frame(bool chunk) const;
@@ -92,6 +95,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::vector<Said> said_;
   bool scheduled_ = false;
   bool gone_ = false;
+  bool paused_ = false;  ///< the client does not read
 };
 
 /// A random name behind a prefix.

@@ -105,6 +105,12 @@ void EngineLoop::cancel(Ticket ticket) {
   changed_.notify_all();
 }
 
+void EngineLoop::pause(Ticket ticket, bool on) {
+  const std::lock_guard lock(mutex_);
+  paused_.emplace_back(ticket, on);
+  changed_.notify_all();
+}
+
 EngineLoop::Refusal EngineLoop::embed(std::unique_ptr<EmbedJob> job, std::optional<std::uint64_t> most_open) {
   const std::lock_guard lock(mutex_);
   if (aborts_ || ends_ || open_ + 1 > most_) return Refusal::queue_full;
@@ -141,6 +147,7 @@ void EngineLoop::run() {
     change_tenants();
     start_jobs();
     cancel_ended();
+    pause_changed();
     run_embeddings();
     if (left_ != 0 || !running_.empty()) step();
     tell_taken();
@@ -153,7 +160,7 @@ void EngineLoop::run() {
 void EngineLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto is_called = [this] {
     return ends_ || aborts_ || !started_.empty() || !arrived_.empty() || !embeds_.empty() || !cancelled_.empty() ||
-           change_ != nullptr;
+           !paused_.empty() || change_ != nullptr;
   };
   if (left_ == 0 && embedding_.empty()) return changed_.wait(lock, is_called);
   const std::uint64_t idle = left_ != 0 ? models_.idle_ns() : embedding_.idle_ns(now_ns());
@@ -171,6 +178,7 @@ bool EngineLoop::collect() {
   embeds_.clear();
   ending_.insert(ending_.end(), cancelled_.begin(), cancelled_.end());
   cancelled_.clear();
+  pausing_ = std::exchange(paused_, {});
   return !ends_ && !aborts_;
 }
 
@@ -182,6 +190,13 @@ void EngineLoop::cancel_ended() {
   std::erase_if(ending_, [this](Ticket ticket) {
     return std::none_of(started_.begin(), started_.end(), [ticket](const Job& job) { return job.ticket == ticket; });
   });
+}
+
+/// Where there is no memory for the note a choice runs on, and the server's own bounds hold.
+void EngineLoop::pause_changed() {
+  for (const auto& [ticket, on] : pausing_)
+    for (const auto& [place, choice] : running_)
+      if (choice->ticket == ticket) (void)models_.pause(place.model, place.id, on);
 }
 
 void EngineLoop::change_tenants() {

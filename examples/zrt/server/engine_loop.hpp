@@ -39,6 +39,8 @@ class EngineLoop {
   [[nodiscard]] std::optional<Ticket> submit(std::vector<Asked> choices, Hear hear);
   /// Ends a request's choices within a step. `hear` may still be called until the last of them has ended.
   void cancel(Ticket ticket);
+  /// Says that the client of a request does not read, or reads again: see zrt::Engine::pause.
+  void pause(Ticket ticket, bool on);
   /// Choices that it takes at most.
   [[nodiscard]] std::size_t most() const { return most_; }
   enum class Refusal : std::uint8_t { none, queue_full, tenant_full };
@@ -81,6 +83,7 @@ class EngineLoop {
   void run();
   bool collect();
   void cancel_ended();
+  void pause_changed();
   void change_tenants();
   void start_jobs();
   void start(const Job& job, std::uint32_t index);
@@ -107,6 +110,7 @@ class EngineLoop {
   std::vector<std::unique_ptr<EmbedJob>> embeds_;
   std::map<std::string, std::uint64_t> embeds_open_;  ///< of each tenant, those that run included
   std::vector<Ticket> cancelled_;
+  std::vector<std::pair<Ticket, bool>> paused_;
   Change* change_ = nullptr;
   std::uint64_t next_ticket_ = 1;
   std::size_t open_ = 0;  ///< choices and texts that have not ended
@@ -128,6 +132,7 @@ class EngineLoop {
   std::deque<Job> started_;
   EmbedQueue embedding_;
   std::vector<Ticket> ending_;
+  std::vector<std::pair<Ticket, bool>> pausing_;
   std::map<Place, std::unique_ptr<Choice>> running_;
   std::uint32_t failed_steps_ = 0;  ///< in a row
   std::thread thread_;

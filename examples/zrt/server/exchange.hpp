@@ -30,6 +30,9 @@ class Exchange {
   virtual void begin(std::string_view content_type, std::string_view heartbeat) = 0;
   /// False when the client has left, or reads too slowly for what waits for it.
   [[nodiscard]] virtual bool write(std::string_view bytes) = 0;
+  /// Whether so much waits for the client that no more should be made. If so, `hear` is called once, from the server's
+  /// thread, when the client has read most of it.
+  [[nodiscard]] virtual bool full(std::function<void()> hear) = 0;
   virtual void end() = 0;
   /// Ends the connection once the client has what was written, or has had the time for it.
   virtual void cut(std::string_view last_bytes) = 0;

@@ -128,6 +128,7 @@ struct Connection {
   bool left = false;  ///< the client has gone
   std::string heartbeat;
   std::function<void()> hear;
+  std::function<void()> hear_read;  ///< that most of what waited is read
   std::size_t dropped = 0;
   Clock::time_point since = Clock::now();     ///< of the mode, or of the request's first byte
   Clock::time_point written = Clock::now();   ///< the last time that anything was put out
@@ -197,6 +198,7 @@ class Connections : public std::enable_shared_from_this<Connections> {
   [[nodiscard]] bool wants_body(Connection& c) const;
   void hand_over(const std::shared_ptr<Connection>& c, HttpRequest request);
   void refuse(Connection& c, int status, std::string_view reason);
+  void tell_read(Connection& c) const;
   void settle(const std::shared_ptr<Connection>& c);
   void linger(Connection& c);
   void lose(const std::shared_ptr<Connection>& c);
@@ -301,6 +303,12 @@ class SocketExchange final : public Exchange {
     if (connection_->unsent() + bytes.size() > all_->options().unread_bytes) return false;
     put(framed(bytes));
     return !connection_->left;
+  }
+  bool full(std::function<void()> hear) override {
+    const std::lock_guard lock(connection_->mutex);
+    if (connection_->left || connection_->unsent() <= all_->options().full_bytes) return false;
+    connection_->hear_read = std::move(hear);
+    return true;
   }
   void end() override {
     if (!std::exchange(streams_, false)) return;
@@ -535,15 +543,29 @@ void Connections::refuse(Connection& c, int status, std::string_view reason) {
   c.flush();
 }
 
+/// Tells whoever makes the answer that the client has read most of what waited for it.
+void Connections::tell_read(Connection& c) const {
+  std::function<void()> hear;
+  {
+    const std::lock_guard lock(c.mutex);
+    if (c.mode == Connection::Mode::closed || !c.hear_read) return;
+    c.flush();
+    if (c.unsent() > options_.full_bytes / 2) return;
+    hear = std::exchange(c.hear_read, nullptr);
+  }
+  hear();
+}
+
 /// Moves a connection on whose answer may be out.
 void Connections::settle(const std::shared_ptr<Connection>& c) {
+  tell_read(*c);
   bool next = false;
   {
     const std::lock_guard lock(c->mutex);
     if (c->mode == Connection::Mode::closed) return;
     c->flush();
     if (c->mode != Connection::Mode::answering || !c->finished || c->unsent() != 0) return watch(*c, c->unsent() != 0);
-    c->hear = nullptr;
+    c->hear = c->hear_read = nullptr;
     --answering_;
     c->since = Clock::now();
     c->mode = c->closes ? Connection::Mode::lingering : Connection::Mode::reading;
@@ -568,7 +590,7 @@ void Connections::lose(const std::shared_ptr<Connection>& c) {
     if (c->mode == Connection::Mode::answering) --answering_;
     c->left = true;
     hear = std::move(c->hear);
-    c->hear = nullptr;
+    c->hear = c->hear_read = nullptr;
   }
   if (hear) hear();
   close(c);

@@ -25,6 +25,7 @@ struct HttpServerOptions {
   std::chrono::milliseconds stalled_time{15'000};  ///< without the client reading a byte
   std::chrono::milliseconds heartbeat_time{10'000};
   std::size_t bodies_bytes = std::size_t{64} << 20;  ///< of all requests that are not understood yet
+  std::size_t full_bytes = std::size_t{64} << 10;    ///< that wait for a client before no more should be made for it
   std::size_t unread_bytes = std::size_t{1} << 20;   ///< that wait for a client before it counts as too slow
 };
 

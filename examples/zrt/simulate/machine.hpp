@@ -8,7 +8,7 @@
 
 namespace simulate {
 
-/// Keeps token ids where a model keeps keys, values and states. Its next token is a hash of all that a run reads: of
+/// Keeps token ids, with their adapter, where a model keeps keys, values and states. Its next token is a hash of all that a run reads: of
 /// every page of the slot's list and, in a recurrent model, of the state. So a wrong, stale or misplaced page or state
 /// changes the answer.
 class SimulatedMachine {
@@ -21,15 +21,16 @@ class SimulatedMachine {
         states_(script.limits.slots),
         kept_(script.limits.checkpoints) {}
 
-  /// Computes a run with the slot's pages.
-  serve::Outcome run(const serve::PlannedRun& run, zrt::Span<const std::uint32_t> list) {
+  /// Computes a run of an adapter with the slot's pages.
+  serve::Outcome run(const serve::PlannedRun& run, zrt::Span<const std::uint32_t> list, std::uint32_t adapter = 0) {
     std::uint64_t& state = states_[run.slot];
     if (run.begin == 0) state = 0;
     if (run.load != serve::kNone) state = kept_[run.load];
     for (std::uint32_t i = 0; i < run.count; ++i) {
       const std::uint32_t position = run.begin + i;
-      pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens] = run.tokens[i];
-      state = mixed(state, run.tokens[i]);
+      const std::uint64_t entry = entry_of(run.tokens[i], adapter);
+      pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens] = entry;
+      state = mixed(state, entry);
     }
     if (run.save != serve::kNone) kept_[run.save] = state;
     if (!run.sample) return {};
@@ -44,7 +45,7 @@ class SimulatedMachine {
     }
     serve::Outcome outcome = answer(read, hybrid_ ? state : read);
     std::uint32_t accepted = 0;
-    while (accepted < run.drafts && !outcome.last && held(list, known + accepted) == outcome.token) {
+    while (accepted < run.drafts && !outcome.last && held(list, known + accepted) == entry_of(outcome.token, adapter)) {
       read = mixed(read, held(list, known + accepted++));
       outcome = answer(read, read);
     }
@@ -52,7 +53,11 @@ class SimulatedMachine {
     return outcome;
   }
 
-  /// The answer to tokens that are hashed one after the other.
+  /// What a model computes of a token.
+  [[nodiscard]] static std::uint64_t entry_of(std::uint32_t token, std::uint32_t adapter) {
+    return (std::uint64_t{adapter} << 32) | token;
+  }
+  /// The answer to entries that are hashed one after the other.
   [[nodiscard]] serve::Outcome answer(std::uint64_t read, std::uint64_t state) const {
     const std::uint64_t hash = mixed(mixed(read, state), seed_);
     serve::Outcome outcome;
@@ -62,7 +67,7 @@ class SimulatedMachine {
   }
 
  private:
-  [[nodiscard]] std::uint32_t held(zrt::Span<const std::uint32_t> list, std::uint32_t position) const {
+  [[nodiscard]] std::uint64_t held(zrt::Span<const std::uint32_t> list, std::uint32_t position) const {
     return pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens];
   }
 
@@ -70,7 +75,7 @@ class SimulatedMachine {
   std::uint64_t seed_;
   bool hybrid_;
   std::uint64_t blamed_ = 0;  ///< what the last run read whose drafts were to blame
-  std::vector<std::array<std::uint32_t, zrt::kPageTokens>> pages_;
+  std::vector<std::array<std::uint64_t, zrt::kPageTokens>> pages_;
   std::vector<std::uint64_t> states_;
   std::vector<std::uint64_t> kept_;
 };

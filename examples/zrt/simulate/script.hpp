@@ -68,6 +68,7 @@ struct ScriptEvent {
   serve::TenantQuota quota{};
   std::uint32_t shared = 0;  ///< prompt tokens from the forest of prefixes
   std::uint32_t branch = 0;  ///< which of the prefixes
+  std::uint32_t adapter = 0;
   std::uint32_t prompt = 1;
   std::uint32_t most = 1;
   std::uint32_t continues = 0;  ///< request whose tokens begin the prompt, or 0
@@ -85,6 +86,7 @@ struct Script {
   std::uint32_t prompt_tokens = ~0u;
   std::uint32_t right_drafts = 0;  ///< of a hundred
   bool weighs_drafts = false;      ///< the times of steps say how many there are
+  std::uint32_t adapters = 0;      ///< that requests choose from, beside none
   std::vector<ScriptEvent> events{};
 };
 
@@ -135,6 +137,9 @@ class ScriptWriter {
     l.draft_tokens = drafts.one_of({0, 0, 3, 16});
     script_.right_drafts = drafts.one_of({0, 50, 90, 100});
     script_.weighs_drafts = drafts.chance(0.5);
+    Draw own(mixed(script_.seed, 0xada9));
+    script_.adapters = own.one_of({0, 0, 1, 2});
+    l.slow_ns = own.one_of({0, 0, 1'000'000, 2'000'000'000});
     block_ = draw_.chance(0.4) ? draw_.unit() * 0.5 : 0;
     cancel_ = draw_.chance(0.5) ? draw_.unit() * 0.4 : 0;
     fail_ = draw_.chance(0.3) ? draw_.unit() * 0.3 : 0;
@@ -217,6 +222,7 @@ class ScriptWriter {
       e.session = session && draw_.chance(0.7) ? tenant : 0;
       lengths(e, kind);
       e.branch = draw_.chance(0.8) ? branch : draw_.below(3);
+      e.adapter = static_cast<std::uint32_t>(mixed(script_.seed, e.request) % (script_.adapters + 1));
       e.continues = last != 0 && draw_.chance(0.3) ? last : 0;
       if (draw_.chance(fail_)) e.fails_at = draw_.from(1, 6);
       add(e);
@@ -314,6 +320,7 @@ class ScriptWriter {
     add("prompt", e.prompt);
     add("shared", e.shared);
     add("branch", e.branch);
+    if (e.adapter != 0) add("adapter", e.adapter);
     add("most", e.most);
     if (e.continues != 0) add("continues", e.continues);
     if (e.fails_at != 0) add("fails at run", e.fails_at);

@@ -144,6 +144,7 @@ template <class Rules> class Simulation {
   void write_prompt(const ScriptEvent& e, Seen& r) {
     r.prompt = e.prompt;
     r.most = e.most;
+    r.adapter = e.adapter;
     r.fails_at = e.fails_at;
     const Seen* earlier = e.continues != 0 ? &requests_[e.continues] : nullptr;
     if (earlier != nullptr && (!earlier->accepted || earlier->prompt + earlier->delivered > e.prompt))
@@ -190,6 +191,7 @@ template <class Rules> class Simulation {
         a.tokens = r.tokens.data();
         a.prompt = e.prompt;
         a.most = e.most;
+        a.adapter = e.adapter;
         return Turn::now;
       }
       case Action::cancel:
@@ -267,7 +269,7 @@ template <class Rules> class Simulation {
       Seen& r = requests_[s.requests[row].tag];
       serve::Outcome o;
       o.failed = ++r.runs == r.fails_at;
-      if (!o.failed) o = machine_.run(run, scheduler.pages(run.slot));
+      if (!o.failed) o = machine_.run(run, scheduler.pages(run.slot), r.adapter);
       verdict_.tally.drafts += run.drafts;
       verdict_.tally.accepted_drafts += o.accepted;
       if (run.drafts != 0 && !o.failed) o.again ? r.luck.rest() : r.luck.learn(run.drafts, o.accepted);
@@ -302,10 +304,11 @@ template <class Rules> class Simulation {
   }
   void guess(const serve::RequestRow& row, std::uint32_t come, std::uint32_t* own) {
     std::uint64_t hash = 0;
-    for (std::uint32_t p = 0; p < row.known(); ++p) hash = mixed(hash, row.tokens[p]);
+    const auto entry = [&row](std::uint32_t token) { return SimulatedMachine::entry_of(token, row.adapter); };
+    for (std::uint32_t p = 0; p < row.known(); ++p) hash = mixed(hash, entry(row.tokens[p]));
     for (std::uint32_t i = 0; i < come + kGuesses; ++i) {
       const std::uint32_t token = machine_.answer(hash, hash).token;
-      hash = mixed(hash, token);
+      hash = mixed(hash, entry(token));
       const bool right = mixed(hash, verdict_.tally.steps) % 100 < script_.right_drafts;
       if (i >= come) own[i - come] = right ? token : (token + 1) % script_.vocabulary;
     }

@@ -14,14 +14,16 @@ struct Seen {
   std::vector<std::uint32_t> tokens{};  ///< the prompt, and room for the answer
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
+  std::uint32_t adapter = 0;
   std::uint32_t fails_at = 0;
   std::uint32_t runs = 0;
   std::uint64_t hash = 0;  ///< of the first `hashed` tokens
   std::uint32_t hashed = 0;
   std::uint32_t generated = 0;
   std::uint32_t delivered = 0;
-  std::uint32_t computed = 0;  ///< positions that were computed once, or found
-  std::uint64_t unread_since = 0;
+  std::uint32_t computed = 0;      ///< positions that were computed once, or found
+  std::uint64_t unread_since = 0;  ///< step
+  std::uint64_t unread_at = 0;     ///< nanoseconds
   serve::DraftLength luck{};
   bool submitted = false;
   bool answered = false;  ///< accepted or refused
@@ -63,7 +65,7 @@ template <class Rules> class Witness {
     if (run.drafts != 0) drafts(r, tenant, run, o);
     if (o.again || (!o.failed && !run.sample)) return;
     if (!o.failed) {
-      if (r.generated == r.delivered) r.unread_since = step_;
+      if (r.generated == r.delivered) r.unread_since = step_, r.unread_at = now_;
       r.generated += 1 + o.accepted;
       r.complete = o.last || r.generated == r.most;
     }
@@ -228,7 +230,8 @@ template <class Rules> class Witness {
 
   void token(Seen& r, const serve::StepEvent& e) {
     if (r.ended || !r.accepted) return fail("a token of a request that is not there");
-    while (r.hashed < r.prompt + r.delivered) r.hash = mixed(r.hash, r.tokens[r.hashed++]);
+    while (r.hashed < r.prompt + r.delivered)
+      r.hash = mixed(r.hash, SimulatedMachine::entry_of(r.tokens[r.hashed++], r.adapter));
     const serve::Outcome alone = machine_.answer(r.hash, r.hash);
     if (alone.token != e.value)
       fail("token " + std::to_string(r.delivered) + " of request " + std::to_string(e.tag) +
@@ -236,6 +239,7 @@ template <class Rules> class Witness {
     if (r.tokens[r.prompt + r.delivered] != e.value) fail("a delivered token is not the request's");
     ++r.delivered;
     r.unread_since = step_;
+    r.unread_at = now_;
     ++tenants_[serve::row_of(e.tenant)].delivered;
   }
 
@@ -259,6 +263,9 @@ template <class Rules> class Witness {
     const bool whole = e.end == serve::EndReason::stopped || e.end == serve::EndReason::length;
     if (whole && (!r.complete || r.delivered != r.generated)) fail("a request ends as complete before it is");
     if (e.end == serve::EndReason::length && r.delivered != r.most) fail("an answer is cut short");
+    if (e.end == serve::EndReason::client_too_slow &&
+        (step_ - r.unread_since <= script_.limits.slow_steps || now_ - r.unread_at < script_.limits.slow_ns))
+      fail("a client ends before it has had its time");
   }
 
   // --- after a step ---
@@ -437,7 +444,8 @@ template <class Rules> class Witness {
 
   void clients(const State& s) {
     for (const Seen& r : requests_)
-      if (r.accepted && !r.ended && r.generated != r.delivered && step_ - r.unread_since > s.limits.slow_steps + 1)
+      if (r.accepted && !r.ended && r.generated != r.delivered && step_ - r.unread_since > s.limits.slow_steps + 1 &&
+          now_ - r.unread_at > s.limits.slow_ns)
         fail("a client that does not read is kept");
   }
 

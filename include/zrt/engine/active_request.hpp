@@ -44,6 +44,7 @@ struct ActiveRequest {
   std::optional<Error> error;                ///< of its own
   std::uint64_t retry_after_ns = 0;          ///< of a refusal
   std::uint32_t cached_tokens = 0;           ///< where it began; a preempted request has more at hand later
+  bool paused = false;                       ///< its client does not read
   bool began = false;                        ///< it had a slot
   bool silent = false;                       ///< its callable hears nothing more
 

@@ -102,12 +102,12 @@ template <class B, class Families, class O> using EngineCheck = typename decltyp
 
 }  // namespace detail
 
-/// A model on backend B. Movable; one thread at a time may call anything but `submit` and `cancel`,
+/// A model on backend B. Movable; one thread at a time may call anything but `submit`, `cancel` and `pause`,
 /// which any thread may call at any time. Callables of the host are called inside `generate`, `step` and `evaluate`
-/// and may call `submit` and `cancel` too; anything else refuses them with Errc::invalid_argument.
+/// and may call these three too; anything else refuses them with Errc::invalid_argument.
 ///
-/// Threads: call an engine from one thread at a time. `submit` and `cancel` may come from any thread at any time, and
-/// from the callables that `generate`, `step` and `evaluate` call; all other calls refuse a callable with
+/// Threads: call an engine from one thread at a time. `submit`, `cancel` and `pause` may come from any thread at any time,
+/// and from the callables that `generate`, `step` and `evaluate` call; all other calls refuse a callable with
 /// Errc::invalid_argument.
 ///
 /// Errors: every call that can fail returns a typed error, and the engine stays usable. No failure ends the process.
@@ -167,6 +167,15 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// Asks for the end of a request; its last call then says FinishReason::cancelled. Any thread. If the allocator has
   /// no memory to note it, the request runs on; ask again.
   void cancel(RequestId id) noexcept;
+
+  /// Says that the client of a request does not read, or with `on` false that it reads again. From the next step on one
+  /// token is held for it and the request computes no more. Its slot and pages stay its own; after
+  /// EngineOptions::slow_client_ns with a token held it ends with FinishReason::client_too_slow, in two steps at the
+  /// least. Without a clock it ends after 256 steps. Tokens are what they would be without a pause.
+  ///
+  /// Any thread. Errors: Errc::out_of_memory, Errc::unimplemented for an engine whose runs are recorded. Of a request that
+  /// has ended nothing is heard.
+  [[nodiscard]] Result<void> pause(RequestId id, bool on = true) noexcept;
 
   /// Returns how many tokens of a running request the model has read, of prompt and generated text: the progress of a
   /// long prompt. 0 for a request that waits or has ended. Call it from the thread that calls `step`.
@@ -239,6 +248,10 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] Result<AdapterId> load_adapter(Span<const std::byte> memory, float scale = 1.0f) noexcept;
   /// Makes room for another adapter. Errors: Errc::not_found; Errc::invalid_state while a request runs or waits with it.
   [[nodiscard]] Result<void> unload_adapter(AdapterId adapter) noexcept;
+
+  /// The workers of its steps, for EngineOptions::thread_hook of another engine that is called from the same thread and
+  /// does not outlive this one: two pools would wait for work side by side. No hook where the calling thread works alone.
+  [[nodiscard]] ThreadHook workers() const noexcept;
 
   /// Takes another open engine whose model, smaller and of the same vocabulary, guesses tokens for this one: steps check
   /// its guesses beside those from a request's own text, EngineOptions::draft_tokens in all. Answers stay what they were.

@@ -38,7 +38,8 @@ template <class B, class Families, class O> class EngineCore {
         drafter_(serving_, options.allocator),
         watch_(model_, serving_),
         news_(serving_, watch_),
-        cancelled_(options.allocator) {}
+        cancelled_(options.allocator),
+        pauses_(options.allocator) {}
 
   /// Opens the model and makes room for its requests.
   [[nodiscard]] Result<void> load() noexcept {
@@ -62,6 +63,7 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = drafter_.reserve(sizes.slots, o.draft_tokens); !r) return r;
     if (auto r = mailbox_.reserve(serving_.scheduler().state().limits.tenants, serving_.most_unread()); !r) return r;
     if (auto r = cancelled_.reserve(16); !r) return r;
+    if (auto r = pauses_.reserve(16); !r) return r;
     gives_logits_ = model_.plan().plan.output(exec::port::kLogits) != plan::kNoRegister;
     model_.log_opened();
     return {};
@@ -80,6 +82,12 @@ template <class B, class Families, class O> class EngineCore {
 
   void cancel(RequestId id) noexcept { mailbox_.cancel(id); }
 
+  [[nodiscard]] Result<void> pause(RequestId id, bool on) noexcept {
+    if (exec::WatchesRuns<O>)
+      return fail(Errc::unimplemented, "a recording of a run holds no client that does not read");
+    return mailbox_.pause(id, on);
+  }
+
   // --- steps -----------------------------------------------------------------------------------------
 
   /// Whether any request runs or waits; notes of cancellation do not count.
@@ -89,7 +97,7 @@ template <class B, class Families, class O> class EngineCore {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     const std::size_t known = serving_.arriving().size();
-    if (auto r = mailbox_.collect(serving_.arriving(), cancelled_); !r) return pass(r);
+    if (auto r = mailbox_.collect(serving_.arriving(), cancelled_, pauses_); !r) return pass(r);
     if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>)
       for (std::size_t i = known; i < serving_.arriving().size(); ++i) {
         watch_.show_taken(*serving_.arriving()[i]);
@@ -98,6 +106,7 @@ template <class B, class Families, class O> class EngineCore {
     const bool reads = !serving_.arriving().empty();
     place_adapters(known, on_token);
     for (const RequestId id : cancelled_) news_.end_cancelled(id, on_token);
+    for (const PauseNote& note : pauses_) news_.pause(note, on_token);
     if (lost_) fail_waiting(on_token);
     Result<void> ran{};
     if (serving_.left() != 0) ran = run_step(on_token, exec::StopPoll{});
@@ -139,7 +148,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] std::uint64_t idle_ns() noexcept {
     if (mailbox_.has_mail() || !serving_.arriving().empty() || lost_ || news_.has_untold_end()) return 0;
     if (serving_.left() == 0) return kUntilSubmit;
-    return serving_.scheduler().idle(serving_.has_tenants() ? model_.options().clock() : 0);
+    return serving_.scheduler().idle(serving_.counts_time() ? model_.options().clock() : 0);
   }
 
   // --- tenants ---------------------------------------------------------------------------------------
@@ -237,7 +246,7 @@ template <class B, class Families, class O> class EngineCore {
     return use;
   }
   [[nodiscard]] std::uint64_t rate_wait_ns() noexcept {
-    return serving_.scheduler().rate_wait(serving_.has_tenants() ? model_.options().clock() : 0);
+    return serving_.scheduler().rate_wait(serving_.counts_time() ? model_.options().clock() : 0);
   }
   void charge(TenantId tenant, const TenantUse& elsewhere) noexcept {
     serving_.scheduler().charge(serving_.handle(tenant), elsewhere, model_.options().clock());
@@ -275,6 +284,8 @@ template <class B, class Families, class O> class EngineCore {
     if (!sequence.given.empty() && sequence.processed < sequence.given.back().first + sequence.given.back().rows)
       return fail(Errc::invalid_state,
                   "the request's prompt has embeddings that were not read yet, which no snapshot holds");
+    if (running->drawn.size() != 0)
+      return fail(Errc::invalid_state, "a token of the request waits for its client; resume it with pause(id, false)");
     if (!sequence.places.empty())
       return fail(Errc::unimplemented, "the request's prompt has rows of images, whose places no snapshot holds");
     auto identity = model_.identity(sequence.adapter);
@@ -430,7 +441,7 @@ template <class B, class Families, class O> class EngineCore {
   /// Waits where a step would find nothing to do, but no longer than a stop may take.
   void rest() noexcept {
     constexpr std::uint64_t kLongest = 1'000'000;
-    const std::uint64_t idle = serving_.has_tenants() ? idle_ns() : 0;
+    const std::uint64_t idle = serving_.counts_time() ? idle_ns() : 0;
     if (idle != 0) model_.options().wait(idle < kLongest ? idle : kLongest);
   }
 
@@ -518,7 +529,7 @@ template <class B, class Families, class O> class EngineCore {
     news_.begin_step();
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
-    const std::uint64_t now = serving_.has_tenants() ? model_.options().clock() : 0;
+    const std::uint64_t now = serving_.counts_time() ? model_.options().clock() : 0;
     const auto drafts = drafter_.draft(model_.options().clock, serving_.running() == 1 ? stop : exec::StopPoll{});
     return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, drafts);
   }
@@ -552,7 +563,7 @@ template <class B, class Families, class O> class EngineCore {
     };
     for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot) {
       const ActiveRequest* a = serving_.in_slot(slot);
-      if (a == nullptr) continue;
+      if (a == nullptr || a->drawn.size() != 0) continue;  // one that waits for its client asks for nothing
       strictest(*a);
       decoding += serving_.scheduler().state().slots[slot].stage == serve::SlotStage::decode ? 1u : 0u;
     }
@@ -627,6 +638,7 @@ template <class B, class Families, class O> class EngineCore {
   RequestNews<B, O, Model> news_;
   std::optional<serve::BatchPlanner> planner_;
   Vector<RequestId> cancelled_;  ///< notes of the step
+  Vector<PauseNote> pauses_;     ///< the same
   std::optional<Error> lost_;    ///< why the model did not come back
   bool in_call_ = false;
   bool gives_logits_ = true;

@@ -73,6 +73,9 @@ Result<RequestId> Engine<B, Families, O>::submit(const Request& request) noexcep
 template <class B, class Families, class O> void Engine<B, Families, O>::cancel(RequestId id) noexcept {
   core_->cancel(id);
 }
+template <class B, class Families, class O> Result<void> Engine<B, Families, O>::pause(RequestId id, bool on) noexcept {
+  return core_->pause(id, on);
+}
 template <class B, class Families, class O>
 Result<TenantId> Engine<B, Families, O>::create_tenant(const TenantQuota& quota) noexcept {
   return core_->create_tenant(quota);
@@ -133,6 +136,9 @@ Result<AdapterId> Engine<B, Families, O>::load_adapter_file(const Result<model::
 template <class B, class Families, class O>
 Result<void> Engine<B, Families, O>::unload_adapter(AdapterId adapter) noexcept {
   return core_->unload_adapter(adapter);
+}
+template <class B, class Families, class O> ThreadHook Engine<B, Families, O>::workers() const noexcept {
+  return core_->model().workers();
 }
 template <class B, class Families, class O> Result<void> Engine<B, Families, O>::draft_with(Engine&& drafter) noexcept {
   if (drafter.core_.get() == core_.get())

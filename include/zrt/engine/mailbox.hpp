@@ -8,7 +8,13 @@
 
 namespace zrt::inline ZRT_ABI::detail {
 
-/// Submitted requests and notes of cancellation.
+/// A note that the client of a request reads no more, or again.
+struct PauseNote {
+  RequestId request{};
+  bool on = false;
+};
+
+/// Submitted requests, and notes of cancellation and of clients that do not read.
 ///
 /// It counts for each tenant the requests that no step has read, so that none of them fills the memory. Rows of the
 /// counts are the scheduler's rows of tenants: the host's is the first. Whoever names no tenant that is there shares the
@@ -16,7 +22,7 @@ namespace zrt::inline ZRT_ABI::detail {
 class Mailbox {
  public:
   explicit Mailbox(const Allocator& allocator) noexcept
-      : requests_(allocator), cancels_(allocator), tenants_(allocator), unread_(allocator) {}
+      : requests_(allocator), cancels_(allocator), pauses_(allocator), tenants_(allocator), unread_(allocator) {}
 
   /// Makes room for `tenants`, which may have `most_unread` requests each that no step has read.
   [[nodiscard]] Result<void> reserve(std::size_t tenants, std::size_t most_unread) noexcept {
@@ -24,6 +30,7 @@ class Mailbox {
     most_unread_ = most_unread;
     if (auto r = requests_.reserve(kUsual); !r) return r;
     if (auto r = cancels_.reserve(kUsual); !r) return r;
+    if (auto r = pauses_.reserve(kUsual); !r) return r;
     if (auto r = tenants_.resize(tenants); !r) return r;
     return unread_.resize(tenants + 1);
   }
@@ -63,6 +70,14 @@ class Mailbox {
     if (cancels_.push_back(id)) mail_.store(true, MemoryOrder::release);
   }
 
+  /// Leaves a note of a client. Any thread. Errors: Errc::out_of_memory.
+  [[nodiscard]] Result<void> pause(RequestId id, bool on) noexcept {
+    const MutexLock lock(mutex_);
+    if (auto r = pauses_.push_back({id, on}); !r) return r;
+    mail_.store(true, MemoryOrder::release);
+    return {};
+  }
+
   /// Whether a request or a note has come since the last step. Any thread.
   [[nodiscard]] bool has_mail() const noexcept { return mail_.load(MemoryOrder::acquire); }
   [[nodiscard]] bool has_requests() noexcept {
@@ -76,16 +91,19 @@ class Mailbox {
     return unread_[row_of(tenant)] != 0;
   }
 
-  /// Appends what has come to `requests` and puts the notes in the place of `cancelled`. Locks only when
+  /// Appends what has come to `requests` and puts the notes in the places of `cancelled` and `pauses`. Locks only when
   /// there is something; after an error all of it is still there.
-  [[nodiscard]] Result<void> collect(Vector<Owned<ActiveRequest>>& requests, Vector<RequestId>& cancelled) noexcept {
+  [[nodiscard]] Result<void> collect(Vector<Owned<ActiveRequest>>& requests, Vector<RequestId>& cancelled,
+                                     Vector<PauseNote>& pauses) noexcept {
     cancelled.clear();
+    pauses.clear();
     if (!mail_.load(MemoryOrder::acquire)) return {};
     const MutexLock lock(mutex_);
     if (auto r = requests.reserve(requests.size() + requests_.size()); !r) return r;
     for (Owned<ActiveRequest>& request : requests_) (void)requests.push_back(std::move(request));
     requests_.clear();
     std::swap(cancelled, cancels_);
+    std::swap(pauses, pauses_);
     mail_.store(false, MemoryOrder::release);
     return {};
   }
@@ -108,6 +126,7 @@ class Mailbox {
   Mutex mutex_;
   Vector<Owned<ActiveRequest>> requests_;
   Vector<RequestId> cancels_;
+  Vector<PauseNote> pauses_;
   Vector<TenantId> tenants_;    ///< by row; the host's is TenantId{}, as rows that no tenant has had
   Vector<std::size_t> unread_;  ///< requests, by row, and of strangers
   std::size_t most_unread_ = 0;

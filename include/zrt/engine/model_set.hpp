@@ -48,14 +48,14 @@ concept HearsTokensOfModels = requires(F& on_token, ModelId model, RequestId id,
 ///
 /// The host opens the engines and adds them; they outlive the set, and nobody else steps them or creates tenants of
 /// theirs. `E` is an Engine, or a host's type with the same calls, so that the models of a set may have several backends.
-/// Requests go to a model by `submit`; their ids are the model's own. docs/scheduler.md says whose turn is next.
+/// Requests go to a model by `submit`; their ids are the model's own. docs/several-models.md says whose turn is next.
 ///
 /// Tenants are of the set: each is created in every model, with the same quota. Slots, pages and queues count by model,
 /// since each has its own; rates and service count over all.
 ///
 /// `Rules` are those of hosts; a simulation breaks one of them.
 ///
-/// Threads: as for an engine, `submit` and `cancel` from any thread at any time and from the callable of `step`; all else
+/// Threads: as for an engine, `submit`, `cancel` and `pause` from any thread at any time and from the callable of `step`; all else
 /// from one thread at a time.
 template <class E, class Rules = serve::AllModelRules> class ModelSet {
  public:
@@ -96,6 +96,13 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
   /// Asks for the end of a request. Any thread.
   void cancel(ModelId model, RequestId id) noexcept {
     if (E* const engine = core_->engine_of(index(model)); engine != nullptr) engine->cancel(id);
+  }
+  /// Says whether the client of a request reads, see Engine::pause. Any thread. Errors: those of Engine::pause;
+  /// Errc::not_found for another model.
+  [[nodiscard]] Result<void> pause(ModelId model, RequestId id, bool on = true) noexcept {
+    E* const engine = core_->engine_of(index(model));
+    if (engine == nullptr) return fail(Errc::not_found, "no model of the set has id ", index(model));
+    return engine->pause(id, on);
   }
   /// How often a model has read what was submitted to it: each of its steps that did not fail.
   [[nodiscard]] std::uint64_t reads(ModelId model) const noexcept {

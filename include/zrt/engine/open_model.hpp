@@ -150,6 +150,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   }
   /// How large the executor is made.
   [[nodiscard]] const exec::ExecutorSizes& sizes() const noexcept { return sizes_; }
+  [[nodiscard]] ThreadHook workers() const noexcept { return threads_; }
   [[nodiscard]] const O& observer() const noexcept { return observer_; }
   [[nodiscard]] typename B::Device& device() noexcept { return device_; }
   [[nodiscard]] AdapterPool& adapters() noexcept { return adapters_; }

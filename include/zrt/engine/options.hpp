@@ -4,6 +4,7 @@
 
 #include <zrt/core/dtype.hpp>
 #include <zrt/core/hooks.hpp>
+#include <zrt/core/siphash.hpp>
 #include <zrt/engine/wait_hook.hpp>
 #include <zrt/ops/kv_page.hpp>
 #include <zrt/plan/compile.hpp>
@@ -27,15 +28,18 @@ struct EngineOptions {
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   std::uint32_t draft_tokens = 0;     ///< guessed tokens that a step may check beside those it computes; 0: none
   std::uint32_t queue = 1024;         ///< requests that may wait
-  std::uint32_t pages = 0;            ///< of 16 positions, for all slots together; 0: slots × context
-  bool prefix_cache = false;          ///< a prompt that begins as an earlier one resumes behind the pages of that one
-  std::uint32_t kept_states = 0;      ///< states of recurrent or windowed models, from which later requests resume
-  DType kv_type = DType::f16;         ///< f32, f16, bf16, q8_0 or q4_0, see KvPage
-  std::string_view packed_file{};     ///< keeps weights as the CPU packs them for the next start
-  bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
-  bool given_embeddings = false;      ///< prompts may hold rows of embeddings, see Request::embeddings
-  std::uint32_t adapters = 0;         ///< room for so many LoRA adapters at the same time, see Engine::load_adapter
-  std::uint32_t adapter_rank = 16;    ///< largest rank of theirs
+  std::uint64_t slow_client_ns =
+      15'000'000'000;               ///< that a token waits for a client that does not read, see Engine::pause
+  std::uint32_t pages = 0;          ///< of 16 positions, for all slots together; 0: slots × context
+  bool prefix_cache = false;        ///< a prompt that begins as an earlier one resumes behind the pages of that one
+  SipKey prefix_key{};              ///< of the hashes by which prefixes are found: random where tenants may be hostile
+  std::uint32_t kept_states = 0;    ///< states of recurrent or windowed models, from which later requests resume
+  DType kv_type = DType::f16;       ///< f32, f16, bf16, q8_0 or q4_0, see KvPage
+  std::string_view packed_file{};   ///< keeps weights as the CPU packs them for the next start
+  bool embeddings = false;          ///< a decoder gives embeddings, not tokens; an encoder does so anyway
+  bool given_embeddings = false;    ///< prompts may hold rows of embeddings, see Request::embeddings
+  std::uint32_t adapters = 0;       ///< room for so many LoRA adapters at the same time, see Engine::load_adapter
+  std::uint32_t adapter_rank = 16;  ///< largest rank of theirs
   Numerics numerics{};
   Validation validation = Validation::normal;
   std::uint32_t penalty_window = 64;  ///< most tokens of history that penalties look at

@@ -84,19 +84,20 @@ enum class RequestId : std::uint64_t {};
 using serve::kUntilSubmit;
 
 enum class FinishReason : std::uint8_t {
-  none,         ///< still running
-  length,       ///< max_tokens reached
-  context,      ///< the slot's context is full
-  stop_token,   ///< an end-of-generation token or one of the request's stop tokens
-  stop_string,  ///< one of the request's stop strings
-  cancelled,    ///< cancel() or the stop token
-  callback,     ///< the callable returned false
-  failed,       ///< its data broke an op's contract, or the step failed: Token::error says which
+  none,             ///< still running
+  length,           ///< max_tokens reached
+  context,          ///< the slot's context is full
+  stop_token,       ///< an end-of-generation token or one of the request's stop tokens
+  stop_string,      ///< one of the request's stop strings
+  cancelled,        ///< cancel() or the stop token
+  callback,         ///< the callable returned false
+  failed,           ///< its data broke an op's contract, or the step failed: Token::error says which
+  client_too_slow,  ///< its client did not read in time, see Engine::pause
 };
 
 [[nodiscard]] constexpr std::string_view name(FinishReason reason) noexcept {
-  constexpr std::array<std::string_view, 8> names{"none",        "length",    "context",  "stop_token",
-                                                  "stop_string", "cancelled", "callback", "failed"};
+  constexpr std::array<std::string_view, 9> names{"none",      "length",   "context", "stop_token",     "stop_string",
+                                                  "cancelled", "callback", "failed",  "client_too_slow"};
   return names[static_cast<std::size_t>(reason)];
 }
 

@@ -4,6 +4,7 @@
 
 #include <zrt/engine/callables.hpp>
 #include <zrt/engine/delivery.hpp>
+#include <zrt/engine/mailbox.hpp>
 #include <zrt/engine/request_watch.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -32,6 +33,8 @@ template <class B, class O, class Model> class RequestNews {
         ActiveRequest& a = *serving_.request(event.subject);
         if (!a.began) a.cached_tokens = event.value;
         a.began = true;
+      } else if (event.kind == serve::EventKind::preempted) {
+        watch_.show(*serving_.request(event.subject), exec::RequestPhase::queued);
       } else if (event.kind == serve::EventKind::token) {
         ActiveRequest& a = *serving_.request(event.subject);
         if (a.finish == FinishReason::callback) continue;
@@ -40,7 +43,10 @@ template <class B, class O, class Model> class RequestNews {
         if (!on_token(a.id, next)) hush(a);
       } else if (event.kind == serve::EventKind::ended && serving_.request(event.subject)) {
         Owned<ActiveRequest> ended = serving_.end(event.subject);
-        if (ended->finish == FinishReason::none) name_end(*ended, event.end);
+        if (event.end == serve::EndReason::client_too_slow)
+          ended->finish = FinishReason::client_too_slow;
+        else if (ended->finish == FinishReason::none)
+          name_end(*ended, event.end);
         end(std::move(ended), on_token);
       }
     }
@@ -56,13 +62,16 @@ template <class B, class O, class Model> class RequestNews {
   /// Ends a request that is in nobody's tables any more.
   void end(Owned<ActiveRequest> ended, const OnToken& on_token) noexcept {
     const FinishReason reason = ended->finish;
+    // What was drawn and not taken was never its client's, and no text comes behind a hole.
+    const bool whole = ended->drawn.size() == 0;
+    ended->generated -= ended->drawn.size();
     if (ended->error) last_error_ = *ended->error;
     watch_.show_ended(ended->id, reason);
     last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
     watch_.show(*ended, exec::RequestPhase::ended, name(reason));
     // A callable that returned false is not called again.
     if (reason == FinishReason::callback || ended->silent) return;
-    Token last{.text = last_text(*ended), .finish = reason};
+    Token last{.text = whole ? last_text(*ended) : std::string_view{}, .finish = reason};
     if (reason == FinishReason::failed) last.error = &last_error_;
     last.retry_after_ns = ended->retry_after_ns;
     last.cached_tokens = ended->cached_tokens;
@@ -127,6 +136,12 @@ template <class B, class O, class Model> class RequestNews {
     tell(on_token);
   }
 
+  /// Notes whether a request's client reads; it may have ended already.
+  void pause(const PauseNote& note, const OnToken& on_token) noexcept {
+    if (ActiveRequest* a = find(note.request); a != nullptr) serving_.pause(*a, note.on);
+    tell(on_token);
+  }
+
   /// A request that has not ended, or null.
   [[nodiscard]] ActiveRequest* find(RequestId id) noexcept {
     if (ActiveRequest* running = find_running(id); running != nullptr) return running;
@@ -164,7 +179,6 @@ template <class B, class O, class Model> class RequestNews {
   /// The callable has said that it wants no more, so what else the step drew was never its.
   void hush(ActiveRequest& a) noexcept {
     a.finish = FinishReason::callback;
-    a.generated -= a.drawn.size();
     cancel_now(a);
   }
   [[nodiscard]] static Error refusal(const serve::StepEvent& event) noexcept {

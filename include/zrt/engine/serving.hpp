@@ -32,7 +32,8 @@ template <class B> class Serving {
         admitted_(a),
         sequences_(a),
         cuts_(a),
-        lent_(a) {}
+        lent_(a),
+        window_audit_(a) {}
 
   /// Slots of `context` positions each for an executor's states, which must outlive this.
   template <class O>
@@ -64,6 +65,7 @@ template <class B> class Serving {
       auto audit = serve::Audit::make(scheduler_->state().limits, allocator);
       if (!audit) return pass(audit);
       audit_.emplace(std::move(*audit));
+      if (auto r = window_audit_.reserve(static_cast<std::size_t>(slots_->all_pages())); !r) return r;
     }
     return create_host();
   }
@@ -95,8 +97,18 @@ template <class B> class Serving {
   [[nodiscard]] serve::Handle handle(TenantId tenant) const noexcept {
     return tenant == TenantId{} ? host_ : static_cast<serve::Handle>(tenant);
   }
-  /// Whether there is anybody but the host, so that time counts.
-  [[nodiscard]] bool has_tenants() const noexcept { return tenants_ != 0; }
+  /// Whether time counts: there is anybody but the host, or a client that did not read.
+  [[nodiscard]] bool counts_time() const noexcept { return tenants_ != 0 || has_paused_; }
+  /// Tells the scheduler, if it knows the request, whether the client reads. Events come of it.
+  void pause(ActiveRequest& a, bool on) noexcept {
+    a.paused = on;
+    has_paused_ = has_paused_ || on;
+    if (a.handle == 0) return;
+    serve::Arrival note;
+    note.kind = on ? serve::ArrivalKind::client_blocked : serve::ArrivalKind::client_ready;
+    note.subject = a.handle;
+    scheduler_->arrive(note);
+  }
 
   [[nodiscard]] Result<TenantId> create(const TenantQuota& quota) noexcept {
     auto made = manage(serve::ArrivalKind::create_tenant, {}, quota);
@@ -152,7 +164,11 @@ template <class B> class Serving {
 
   /// In debug builds, proves between two steps that the scheduler's tables agree.
   void audit() noexcept {
-    if constexpr (serve::kAudits) ZRT_ASSERT(audit_->run(scheduler_->state()));
+    if constexpr (serve::kAudits) {
+      ZRT_ASSERT(audit_->run(scheduler_->state()));
+      ZRT_ASSERT(!slots_ ||
+                 slots_->each_window([this](const serve::WindowPages& pages) { return window_audit_.run(pages); }));
+    }
   }
 
   /// The scheduler has taken a request that arrived; it lives there until `end`.
@@ -160,6 +176,7 @@ template <class B> class Serving {
     arrived->handle = handle;
     request(handle) = std::move(arrived);
     ++taken_;
+    if (request(handle)->paused) pause(*request(handle), true);
   }
   [[nodiscard]] Owned<ActiveRequest> end(serve::Handle handle) noexcept {
     --taken_;
@@ -310,6 +327,11 @@ template <class B> class Serving {
     l.recurrent = slots_->own_bytes(kPageTokens) != 0;
     l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;
+    l.key = options.prefix_key;
+    if (options.clock.now != nullptr) {
+      l.slow_steps = 1;
+      l.slow_ns = options.slow_client_ns;
+    }
     return l;
   }
 
@@ -395,6 +417,7 @@ template <class B> class Serving {
   std::uint32_t pages_per_slot_ = 0;
   serve::Handle host_ = 0;
   std::size_t tenants_ = 0;  ///< beside the host
+  bool has_paused_ = false;
   std::size_t taken_ = 0;
   std::size_t kept_bytes_ = 0;
   Vector<Owned<ActiveRequest>> requests_;
@@ -408,6 +431,7 @@ template <class B> class Serving {
   Vector<std::uint32_t> lent_;  ///< [slots][pages_per_slot]
   Buffer kept_;
   std::optional<serve::Audit> audit_;  ///< in debug builds
+  serve::WindowAudit window_audit_;    ///< the same
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail

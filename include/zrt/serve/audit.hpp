@@ -16,7 +16,32 @@ inline constexpr bool kAudits = false;
 /// Checks every invariant of pages, prefix tree, charges, slots and queues, from the tables alone.
 ///
 /// It reads the tables and derives the sums anew; it takes a time that grows with pages and requests, so that a host
-/// runs it in debug builds. Invariants of what is not there (windowed cache groups, a reset of the pool) have no check.
+/// runs it in debug builds. The invariants of a pool of pages with references, where each is checked, and the rules
+/// (rule.hpp) whose breach shows it:
+///
+///  1 a page is free, listed or cached, one of them: pages(); release_every_page
+///  2 and these are all pages: pages(); release_every_page
+///  3 references are the lists that name the page: pages(); release_once, pin_read_pages
+///  4 a page of the tree is full, and nobody writes it: tree(), list(), runs(); full_pages_only
+///  5 the page before one of the tree is in the tree: tree(), cached(); release_tail_first, evict_oldest
+///  6 the tree's key is scope, model, type, cache group, adapter, page before and tokens: list(), tree(); compare_domain
+///  7 a page's scope is that of every slot that lists it: list(); compare_scope
+///  8 reservations and charges fit the pool, whose parts add up: tenants(); reservation_fits, floating_limit
+///  9 a tenant's charge, with shared pages in full, is within its quota: tenants(); page_quota, uncharge_pages
+/// 10 a list is as long as positions and guesses need: list(); drop_drafts, charge_drafts
+/// 11 no page is twice in a list, and lists agree as far as they share: list(); remap_before_free, compare_parent
+/// 12 pages before a window go back exactly once: WindowAudit, and its test
+/// 13 nothing refers to a slot whose request has left: slots(), tenants(); uncharge_pages, end_with_tenant
+/// 14 cached pages stand by the time of their release: cached(); release_tail_first
+/// 15 a free page is not in the tree: pages(); forget_evicted
+/// 16 a hit has the request's tokens: list(); compare_tokens
+/// 17 a page that is none, or that nobody holds, is neither released, shared nor evicted: SharedPages counts; release_once
+/// 18 kept states and pages of the tree name each other: checkpoints(); free_with_page, pin_checkpoint
+/// 19 all pages are forgotten only where no slot runs: Engine::evict refuses, its scheduler is held to it by the
+///    simulation of several models (ModelRule::keep_running)
+/// 20 without requests all pages are cached, and none once the cache is dropped: the simulation's end; release_every_page
+/// 21 a run finds all of its pages or does not come about: pageless_runs; floating_limit, uncharge_pages
+/// 22 pages that a run reads are its slot's until its outcome is known: pages(), runs(); pin_read_pages
 class Audit {
  public:
   /// Scratch for schedulers of these sizes.

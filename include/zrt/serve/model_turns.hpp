@@ -42,7 +42,7 @@ struct ModelTurnLimits {
   std::uint32_t memory_patience = 64;  ///< the same after which others make room for a model that is not
 };
 
-/// Chooses whose step is next (docs/scheduler.md). It reads no clock and touches no model; the same states give the same
+/// Chooses whose step is next (docs/several-models.md). It reads no clock and touches no model; the same states give the same
 /// choices.
 ///
 /// A step belongs to one model: the one whose tenant in front has the first class, then the least service of all models,

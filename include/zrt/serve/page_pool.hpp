@@ -29,6 +29,7 @@ class PagePool {
   /// Gives a page back. The list of free pages never grows past its first reservation.
   void drop(std::uint32_t page) noexcept { (void)free_.push_back(page); }
   [[nodiscard]] std::size_t available() const noexcept { return free_.size(); }
+  [[nodiscard]] Span<const std::uint32_t> free_pages() const noexcept { return free_.span(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:

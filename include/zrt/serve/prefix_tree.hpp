@@ -21,6 +21,10 @@ struct PrefixDomain {
   std::uint32_t adapter = 0;
 
   [[nodiscard]] friend bool operator==(const PrefixDomain&, const PrefixDomain&) noexcept = default;
+  /// Whether all but the scope is the same.
+  [[nodiscard]] bool is_alike(const PrefixDomain& o) const noexcept {
+    return model == o.model && kv_type == o.kv_type && cache_group == o.cache_group && adapter == o.adapter;
+  }
 };
 
 /// A node is a page with 16 tokens; its parent is the page before it. A hash finds candidates, and a hit compares
@@ -50,7 +54,8 @@ template <class Rules> class PrefixTree {
     for (std::uint32_t page = buckets_[hash & mask_]; page != kNone; page = nodes_[page].next) {
       const Node& n = nodes_[page];
       if (n.hash != hash) continue;
-      if (rules_.keeps(Rule::compare_scope) && !(n.domain == domain)) continue;
+      if (rules_.keeps(Rule::compare_scope) && n.domain.scope != domain.scope) continue;
+      if (rules_.keeps(Rule::compare_domain) && !n.domain.is_alike(domain)) continue;
       if (rules_.keeps(Rule::compare_parent) && n.parent != parent) continue;
       if (rules_.keeps(Rule::compare_tokens) && !same(n.tokens, tokens)) continue;
       return page;
@@ -112,8 +117,9 @@ template <class Rules> class PrefixTree {
                                       const std::uint32_t* tokens) const noexcept {
     SipHash hash(key_);
     hash.add(rules_.keeps(Rule::compare_scope) ? d.scope : 0);
-    hash.add((std::uint64_t{d.model} << 32) | d.kv_type);
-    hash.add((std::uint64_t{d.cache_group} << 32) | d.adapter);
+    const bool domain = rules_.keeps(Rule::compare_domain);
+    hash.add(domain ? (std::uint64_t{d.model} << 32) | d.kv_type : 0);
+    hash.add(domain ? (std::uint64_t{d.cache_group} << 32) | d.adapter : 0);
     hash.add(rules_.keeps(Rule::compare_parent) ? parent : 0);
     for (std::uint32_t i = 0; i < kPageTokens; i += 2) hash.add((std::uint64_t{tokens[i + 1]} << 32) | tokens[i]);
     return hash.finish() & bits_;

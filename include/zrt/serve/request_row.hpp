@@ -22,6 +22,7 @@ struct RequestRow {
   bool shares = true;        ///< its pages may be in the prefix tree
   std::uint32_t held_token = 0;
   std::uint64_t held_since = 0;  ///< step
+  std::uint64_t held_at = 0;     ///< nanoseconds
   std::uint32_t tenant = kNone;
   std::uint32_t session = kNone;
   std::uint64_t tag = 0;       ///< the host's

@@ -12,13 +12,16 @@ namespace zrt::inline ZRT_ABI::serve {
 enum class Rule : std::uint8_t {
   compare_tokens,        ///< a prefix hit compares the 16 tokens, not their hash alone
   compare_scope,         ///< a prefix hit is of the same tenant or group
+  compare_domain,        ///< a prefix hit is of the same model, type, cache group and adapter
   compare_parent,        ///< a prefix hit continues the page before it
   full_pages_only,       ///< only pages with 16 computed tokens enter the tree
   remap_before_free,     ///< a duplicate page leaves the page list before it is freed
   release_tail_first,    ///< pages are released from the last to the first
   release_every_page,    ///< a slot that ends keeps no page
   release_once,          ///< a page is released once
+  evict_oldest,          ///< of cached pages the one that was released first goes
   forget_evicted,        ///< an evicted page leaves the tree
+  pin_read_pages,        ///< pages that a run reads are its slot's until its outcome is known
   free_with_page,        ///< a checkpoint goes with its page
   pin_checkpoint,        ///< a checkpoint that a slot will load stays
   hit_needs_checkpoint,  ///< a recurrent model resumes where a state was kept
@@ -50,6 +53,7 @@ enum class Rule : std::uint8_t {
   end_once,              ///< a request ends once
   deliver_held,          ///< a token that was held for a slow client is delivered
   end_slow_clients,      ///< a client that does not read ends
+  wait_for_clients,      ///< and not before its time
   end_with_tenant,       ///< a removed tenant's requests end
   drop_scope,            ///< a removed tenant's pages leave the tree
   count_tokens,          ///< the ledger counts what was delivered

@@ -272,6 +272,8 @@ template <class Rules> class RunPlanner {
     if (keeps_state_at(slot, end)) run.save = take_checkpoint();
     (void)s_.runs.push_back(run);
     used_ += count;
+    const std::uint32_t last = s_.list(slot)[row.pages - 1];
+    if (!s_.keeps(Rule::pin_read_pages)) s_.pages.release(last, s_.tree.contains(last));
   }
 
   [[nodiscard]] std::uint32_t take_checkpoint() noexcept {

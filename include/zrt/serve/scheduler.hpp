@@ -87,14 +87,22 @@ template <class Rules = AllRules> class Scheduler {
   /// Those of the last step, and of what came after it.
   [[nodiscard]] Span<const StepEvent> events() const noexcept { return s_.events.span(); }
 
-  /// Nanoseconds from `now` in which a step can do nothing unless something arrives: everybody at hand has used up a rate.
+  /// Nanoseconds from `now` in which a step can do nothing unless something arrives: everybody at hand has used up a rate,
+  /// or waits for its client.
   /// 0 where a step has something to do, or may have; kUntilSubmit where there is no request. After that time tokens
   /// leave a window, which may not be enough yet: ask again.
   [[nodiscard]] std::uint64_t idle(std::uint64_t now) const noexcept {
     if (s_.free_requests.size() == s_.requests.size()) return kUntilSubmit;
-    if (!s_.quiet || s_.held != 0) return 0;  // clients that do not read end after a number of steps
-    if (!s_.admits && s_.free_slots() == s_.limits.slots) return kUntilSubmit;
+    if (!s_.quiet) return 0;
+    if (!s_.admits && s_.free_slots() == s_.limits.slots && s_.held == 0) return kUntilSubmit;
     std::uint64_t wait = kUntilSubmit;
+    for (std::uint32_t i = 0; i < s_.requests.size() && s_.held != 0; ++i) {
+      const RequestRow& r = s_.requests[i];
+      if (r.stage == RequestStage::free || !r.holds_token) continue;
+      const std::uint64_t left = until_slow(r, s_.now);
+      if (left == 0) return 0;  // some steps, and it ends
+      wait = left < wait ? left : wait;
+    }
     for (const TenantRow& t : s_.tenants)
       if (t.live && t.backlogged()) {
         const std::uint64_t own = t.until_rate(s_.now);
@@ -408,11 +416,18 @@ template <class Rules = AllRules> class Scheduler {
     if (r.stage == RequestStage::draining) s_.end(request, r.most == 0 ? EndReason::stopped : EndReason::length);
   }
 
+  /// Nanoseconds from `now` that the client of a held token still has.
+  [[nodiscard]] std::uint64_t until_slow(const RequestRow& r, std::uint64_t now) const noexcept {
+    const std::uint64_t held = now > r.held_at ? now - r.held_at : 0;
+    return s_.limits.slow_ns > held ? s_.limits.slow_ns - held : 0;
+  }
+
   void end_slow_clients() noexcept {
     if (s_.held == 0 || !s_.keeps(Rule::end_slow_clients)) return;
     for (std::uint32_t i = 0; i < s_.requests.size(); ++i) {
       const RequestRow& r = s_.requests[i];
-      if (r.stage != RequestStage::free && r.holds_token && s_.step - r.held_since > s_.limits.slow_steps)
+      if (r.stage != RequestStage::free && r.holds_token && s_.step - r.held_since > s_.limits.slow_steps &&
+          (until_slow(r, s_.now) == 0 || !s_.keeps(Rule::wait_for_clients)))
         s_.end(i, EndReason::client_too_slow);
     }
   }

@@ -22,7 +22,8 @@ struct SchedulerLimits {
   bool recurrent = false;          ///< a slot has state beside its pages: recurrent layers, or pages behind a window
   std::uint32_t checkpoints = 0;   ///< kept states of such a model; 0: it resumes at its first token
   std::uint32_t checkpoint_pages = 32;  ///< from one kept state to the next in a long text
-  std::uint32_t slow_steps = 256;       ///< that a client may leave a token unread
+  std::uint32_t slow_steps = 256;       ///< that a client may leave a token unread, and
+  std::uint64_t slow_ns = 0;            ///< nanoseconds: it ends where both have passed
   std::uint32_t floor_patience = 64;    ///< steps that a lower class waits for pages before others stop taking them
   std::uint32_t hash_bits = 64;
   SipKey key{};  ///< random, from the host

@@ -168,8 +168,9 @@ template <class Rules> struct SchedulerState {
 
   /// Forgets the cached page that was released first; false when none is cached.
   [[nodiscard]] bool evict_oldest() noexcept {
-    const std::uint32_t page = pages.oldest();
+    std::uint32_t page = pages.oldest();
     if (page == kNone) return false;
+    if (!keeps(Rule::evict_oldest) && pages.after(page) != kNone) page = pages.after(page);
     evict(page);
     return true;
   }
@@ -336,6 +337,7 @@ template <class Rules> struct SchedulerState {
       r.holds_token = true;
       r.held_token = token;
       r.held_since = step;
+      r.held_at = now;
       return;
     }
     TenantLedger& ledger = tenants[r.tenant].ledger;

@@ -28,7 +28,7 @@ class SharedPages {
   [[nodiscard]] Span<const PageMeta> meta() const noexcept { return meta_.span(); }
   [[nodiscard]] Span<const std::uint32_t> free_pages() const noexcept { return free_.span(); }
   [[nodiscard]] std::uint32_t cached() const noexcept { return cached_; }
-  /// Releases and shares of pages that were not to be had: always 0, as audits check.
+  /// Releases, shares and evictions of pages that were not to be had: always 0, as audits check.
   [[nodiscard]] std::uint32_t misuses() const noexcept { return misuses_; }
 
   /// Takes a free page for a slot; kNone when there is none.
@@ -41,21 +41,20 @@ class SharedPages {
   }
   /// One more slot lists a page of the tree.
   void share(std::uint32_t page) noexcept {
-    PageMeta& m = meta_[page];
-    if (m.references == 0 && !links_[page].cached) {
+    const bool had = page < meta_.size() && (meta_[page].references != 0 || links_[page].cached);
+    if (!had || meta_[page].references == ~std::uint32_t{0}) {
       ++misuses_;
       return;
     }
-    if (m.references++ == 0) unlink(page);
+    if (meta_[page].references++ == 0) unlink(page);
   }
   /// A slot lists the page no longer. `in_tree` keeps it as a cached one.
   void release(std::uint32_t page, bool in_tree) noexcept {
-    PageMeta& m = meta_[page];
-    if (m.references == 0) {
+    if (page >= meta_.size() || meta_[page].references == 0) {
       ++misuses_;
       return;
     }
-    if (--m.references != 0) return;
+    if (--meta_[page].references != 0) return;
     if (in_tree)
       append(page);
     else
@@ -63,6 +62,10 @@ class SharedPages {
   }
   /// The tree has let go of a cached page.
   void evict(std::uint32_t page) noexcept {
+    if (page >= meta_.size() || !links_[page].cached) {
+      ++misuses_;
+      return;
+    }
     unlink(page);
     free(page);
   }

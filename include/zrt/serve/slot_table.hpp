@@ -5,7 +5,7 @@
 #include <zrt/core/buffer.hpp>
 #include <zrt/exec/batch.hpp>
 #include <zrt/exec/state_store.hpp>
-#include <zrt/serve/page_list.hpp>
+#include <zrt/serve/window_audit.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
 
@@ -34,6 +34,7 @@ template <class B> class SlotTable {
     for (std::uint32_t& id : table.pages_) id = kNoPage;
     if (auto r = table.lists_.resize(groups.size() * slots); !r) return pass(r);
     if (auto r = table.first_rows_.resize(slots); !r) return pass(r);
+    if (auto r = table.first_seen_.resize(groups.size() * slots); !r) return pass(r);
     if (auto r = table.used_.resize(slots); !r) return pass(r);
     auto unit = Buffer::zeroed(allocator, static_cast<std::size_t>(largest));
     if (!unit) return pass(unit);
@@ -90,7 +91,9 @@ template <class B> class SlotTable {
     for (std::size_t g = 0; g < pools_.size(); ++g) {
       if (groups_[g].window == 0) continue;
       PageList& pages = list(g, slot);
-      pages.drop_before(first_page(groups_[g].window, position), pools_[g], ids(g, slot));
+      const std::uint32_t first = first_page(groups_[g].window, position);
+      first_seen_[g * slots_ + slot] = first;
+      pages.drop_before(first, pools_[g], ids(g, slot));
       if (auto r = check_free(g, pages.wanted(groups_[g].slot_pages)); !r) return r;
       pages.grow(groups_[g].slot_pages, pools_[g], ids(g, slot));
     }
@@ -132,7 +135,10 @@ template <class B> class SlotTable {
     }
     // States of one group share their page ids, so a list is dropped once, not once a state.
     if (dropped)
-      for (std::size_t g = 0; g < pools_.size(); ++g) list(g, slot).clear(pools_[g], ids(g, slot));
+      for (std::size_t g = 0; g < pools_.size(); ++g) {
+        list(g, slot).clear(pools_[g], ids(g, slot));
+        first_seen_[g * slots_ + slot] = 0;
+      }
     return {};
   }
 
@@ -202,6 +208,19 @@ template <class B> class SlotTable {
     for (const PagePool& pool : pools_) pages += pool.size() - pool.available();
     return pages;
   }
+  /// The pages of each cache group with a window, for an audit: `check(const WindowPages&) -> Result<void>`.
+  template <class Check> [[nodiscard]] Result<void> each_window(Check check) const noexcept {
+    for (std::size_t g = 0; g < pools_.size(); ++g) {
+      if (groups_[g].window == 0) continue;
+      const std::size_t lists = g * slots_;
+      if (auto r = check(WindowPages{&pools_[g], lists_.span().subspan(lists, slots_),
+                                     pages_.span().subspan(lists * pages_per_slot_, slots_ * pages_per_slot_),
+                                     first_seen_.span().subspan(lists, slots_), pages_per_slot_});
+          !r)
+        return r;
+    }
+    return {};
+  }
   /// Cache groups without a window.
   [[nodiscard]] std::uint32_t shared_groups() const noexcept {
     std::uint32_t count = 0;
@@ -221,6 +240,7 @@ template <class B> class SlotTable {
         pages_(a),
         lists_(a),
         first_rows_(a),
+        first_seen_(a),
         used_(a) {}
 
   /// Whether a slot has the state to itself: pages of groups without a window are shared by prefixes.
@@ -280,6 +300,7 @@ template <class B> class SlotTable {
   Vector<std::uint32_t> pages_;       ///< [groups][slots][pages_per_slot]; kNoPage where a slot has none
   Vector<PageList> lists_;            ///< [groups][slots]
   Vector<std::uint32_t> first_rows_;  ///< [slots] in the batch that is at hand
+  Vector<std::uint32_t> first_seen_;  ///< [groups][slots] the first page that a row to come sees
   Vector<std::uint8_t> used_;
   Buffer unit_;
 };

@@ -175,6 +175,9 @@ class Timeline {
       SlotSeen& seen = slots_[request.slot];
       if (seen.id == request.id && seen.phase == request.phase) return;
       seen = {request.id, request.phase};
+    } else {
+      for (SlotSeen& seen : slots_)
+        if (seen.id == request.id) seen = {};  // it waits, perhaps again
     }
     if (requests_.size() == requests_.capacity()) {
       ++dropped_.requests;
