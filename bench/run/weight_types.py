@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures decode of one shape in every weight type, beside llama.cpp's llama-bench, in alternating runs.
+"""Measures decode of one shape in every weight type, beside peers' llama-bench, in alternating runs.
 
-    weight_types.py BASE --program ZRT --peer LLAMA_BENCH [--types q4_0,iq2_xs] [--floor 0.8 --check]
+    weight_types.py BASE --program ZRT --peer LLAMA_BENCH... [--types q4_0,iq2_xs] [--floor 0.8 --check]
 
 BASE is a model whose matrices are Q4_0, such as `zrt make-model --arch llama --shape llama-1b --type q4_0` makes. For
 each type its matrices are replaced by blocks of that type, which a tiny model of it has, again and again: quantising a
 billion weights takes the types of a grid hours, and the time of a product does not depend on the values. Tensors of
-other types, the head among them, stay. A row has the medians of the rounds and the median of their ratios.
+other types, the head among them, stay. A row has the medians of the rounds and the median of their ratios to the
+fastest peer; a peer that does not load a type has no figure for it.
 """
 import argparse
 import pathlib
@@ -123,11 +124,25 @@ def blocks_of(program, name, folder):
     return max((tiny.bytes_of(tensor) for tensor in of_type), key=len)
 
 
+def rates(args, model):
+    """Tokens per second of zrt and of each peer."""
+    found = [measure.of_zrt(args, model)["decode", 1]["tokens_per_second"]]
+    for peer in args.peer:
+        try:
+            found.append(measure.of_peer(peer, args, model)["decode", 1])
+        except SystemExit as refused:
+            print(refused, file=sys.stderr)
+            found.append(0.0)
+    if not any(found[1:]):
+        sys.exit("no peer loads the type")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base")
     parser.add_argument("--program", required=True, help="the program zrt")
-    parser.add_argument("--peer", required=True, help="llama.cpp's llama-bench")
+    parser.add_argument("--peer", nargs="+", required=True, help="programs llama-bench")
     parser.add_argument("--types", default=",".join(TYPES))
     parser.add_argument("--generate", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1)
@@ -142,12 +157,12 @@ def main():
         model = pathlib.Path(folder, "model.gguf")
         for name in args.types.split(","):
             write_model(base, blocks_of(args.program, name, folder), TYPES[name][0], model)
-            rounds = [(measure.of_zrt(args, model)["decode", 1]["tokens_per_second"],
-                       measure.of_peer(args.peer, args, model)["decode", 1]) for _ in range(args.rounds)]
-            ratio = statistics.median(ours / theirs for ours, theirs in rounds)
-            ours, theirs = (statistics.median(side) for side in zip(*rounds))
+            rounds = [rates(args, model) for _ in range(args.rounds)]
+            ratio = statistics.median(ours / max(theirs) for ours, *theirs in rounds)
+            ours, *theirs = (statistics.median(side) for side in zip(*rounds))
             missed += ratio < args.floor
-            print(f"{name:8} zrt {ours:7.2f} t/s  llama.cpp {theirs:7.2f} t/s  ratio {ratio:.2f}", flush=True)
+            peers = "  ".join(f"peer {rate:7.2f} t/s" if rate else "peer refuses it" for rate in theirs)
+            print(f"{name:8} zrt {ours:7.2f} t/s  {peers}  ratio {ratio:.2f}", flush=True)
     sys.exit(1 if args.check and missed else 0)
 
 

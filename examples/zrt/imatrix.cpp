@@ -24,16 +24,26 @@ using SquareSums = std::vector<zrt::model::TensorSquares>;
 /// Tokens of a step. All values of a step are kept, so this bounds the memory.
 constexpr std::uint32_t kStepTokens = 64;
 
+/// Bytes of the text that are read: a hundred times what is plenty. The text and its tokens are kept.
+constexpr std::uint64_t kMostText = std::uint64_t{64} << 20;
+
 /// The text as tokens of whole chunks; each begins as a text does.
 zrt::Result<std::vector<std::uint32_t>> tokens_of(const ImatrixOptions& o, const Model& model) {
-  const auto text = read_file(o.data);
+  const auto text = read_beginning(o.data, kMostText);
   if (!text) return zrt::pass(text);
+  if (text->more && o.chunks == 0)
+    return zrt::fail(zrt::Errc::limit_exceeded, "the text has more than ", std::string_view(bytes_text(kMostText)),
+                     ", expected --chunks, which says how much of it is read");
   const zrt::text::Tokenizer* tokenizer = model.tokenizer();
   if (tokenizer == nullptr) return zrt::fail(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary");
-  const auto ids = tokenizer->encode(*text, {.add_special = true, .parse_special = false});
+  const auto ids = tokenizer->encode(text->text, {.add_special = true, .parse_special = false});
   if (!ids) return zrt::pass(ids);
   std::size_t chunks = ids->size() / o.chunk;
   if (o.chunks != 0) chunks = std::min<std::size_t>(chunks, o.chunks);
+  // Where the text was cut, the last of its words may be another.
+  if (text->more && ids->size() / 2 / o.chunk < o.chunks)
+    return zrt::fail(zrt::Errc::limit_exceeded, "the text has more than ", std::string_view(bytes_text(kMostText)),
+                     ", expected at most ", ids->size() / 2 / o.chunk, " chunks of it");
   if (chunks == 0)
     return zrt::fail(zrt::Errc::invalid_argument, "the text has ", ids->size(), " tokens, expected a chunk of ",
                      o.chunk, " or more");

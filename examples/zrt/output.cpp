@@ -3,6 +3,7 @@
 #include "output.hpp"
 #include <zrt/ops/kv_page.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -10,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <memory>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -84,33 +87,51 @@ int usage(std::string_view what) {
 
 namespace {
 
-zrt::Result<std::string> read_input() {
-  std::string text;
-  std::array<char, 65536> part{};
-  errno = 0;
-  while (const std::size_t count = std::fread(part.data(), 1, part.size(), stdin)) text.append(part.data(), count);
-  if (std::ferror(stdin) == 0) return text;
-  return zrt::fail(zrt::Errc::io_error, "cannot read standard input: ", std::string_view(std::strerror(errno)));
-}
+struct CloseFile {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) (void)std::fclose(file);
+  }
+};
 
 }  // namespace
 
-zrt::Result<std::string> read_file(const std::string& path) {
-  if (path == "-") return read_input();
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return zrt::fail(zrt::Errc::io_error, "cannot open ", std::string_view(path), ": ",
-                     std::string_view(std::strerror(errno)));
-  // A folder opens as a file and fails at the first read. read() reports that as a bad stream, where iterators throw.
-  std::string text;
-  std::array<char, 65536> part{};
+zrt::Result<Beginning> read_beginning(const std::string& path, std::uint64_t most) {
+  const bool input = path == "-";
+  const std::string_view name = input ? std::string_view("standard input") : std::string_view(path);
   errno = 0;
-  while (file.read(part.data(), part.size()), file.gcount() != 0)
-    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
-  if (file.bad())
-    return zrt::fail(zrt::Errc::io_error, "cannot read ", std::string_view(path), ": ",
-                     std::string_view(std::strerror(errno)));
-  return text;
+  const std::unique_ptr<std::FILE, CloseFile> file(input ? stdin : std::fopen(path.c_str(), "rb"));
+  if (file == nullptr)
+    return zrt::fail(zrt::Errc::io_error, "cannot open ", name, ": ", std::string_view(std::strerror(errno)));
+  Beginning read;
+  std::array<char, 65536> part{};
+  // One byte more than is kept says whether more follows.
+  while (read.text.size() <= most) {
+    const std::size_t wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), most + 1 - read.text.size()));
+    const std::size_t count = std::fread(part.data(), 1, wanted, file.get());
+    if (count == 0) break;
+    read.text.append(part.data(), count);
+  }
+  // A folder opens as a file and fails at the first read.
+  if (std::ferror(file.get()) != 0)
+    return zrt::fail(zrt::Errc::io_error, "cannot read ", name, ": ", std::string_view(std::strerror(errno)));
+  read.more = read.text.size() > most;
+  if (read.more) read.text.resize(static_cast<std::size_t>(most));
+  return read;
+}
+
+zrt::Result<std::string> read_file(const std::string& path) {
+  // A file ends; what only devices and pipes could give without an end is bounded.
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+  std::error_code ignored;
+  const bool ends = path != "-" && std::filesystem::is_regular_file(path, ignored);
+  auto read = read_beginning(path, ends ? std::numeric_limits<std::uint64_t>::max() - 1 : kMost);
+  if (!read) return zrt::pass(read);
+  if (read->more)
+    return zrt::fail(zrt::Errc::limit_exceeded,
+                     path == "-" ? std::string_view("standard input") : std::string_view(path),
+                     " is no regular file and has more than ", std::string_view(bytes_text(kMost)));
+  return std::move(read->text);
 }
 
 zrt::Result<void> write_file(const std::string& path, std::string_view bytes) {

@@ -33,7 +33,14 @@ void note(std::string_view what);
 /// The error as one line, without a name in front.
 [[nodiscard]] std::string describe(const zrt::Error& error);
 
-/// The whole file, byte for byte; "-" is standard input.
+/// The beginning of a file, and whether more follows.
+struct Beginning {
+  std::string text;
+  bool more = false;
+};
+/// The first `most` bytes of a file, or all of a shorter one; "-" is standard input.
+[[nodiscard]] zrt::Result<Beginning> read_beginning(const std::string& path, std::uint64_t most);
+/// The whole file, byte for byte; "-" is standard input. A device or a pipe may give 1 GiB.
 [[nodiscard]] zrt::Result<std::string> read_file(const std::string& path);
 /// Whether standard input is a pipe or a file, not a terminal or nothing.
 [[nodiscard]] bool input_waits();

@@ -3,7 +3,9 @@
 #include "commands.hpp"
 #include "new_file.hpp"
 #include "output.hpp"
+#include <zrt/core/file_mapping.hpp>
 #include <zrt/exec/thread_pool.hpp>
+#include <zrt/model/importance_dat.hpp>
 #include <zrt/model/quantize.hpp>
 
 #include <nlohmann/json.hpp>
@@ -75,6 +77,33 @@ zrt::Result<void> check_written(const std::string& path, const zrt::model::GgufF
   return {};
 }
 
+/// An importance matrix in a file of GGUF, or of the form that llama.cpp had before.
+class ImportanceFile {
+ public:
+  [[nodiscard]] zrt::Result<void> open(const std::string& path) {
+    {
+      auto mapping = zrt::FileMapping::open(path, zrt::system_allocator());
+      if (!mapping) return zrt::pass(mapping);
+      const zrt::Span<const std::byte> bytes = mapping->span();
+      if (!zrt::model::is_gguf(bytes)) {
+        const zrt::model::ByteSink sink{&made_, [](void* context, zrt::Span<const std::byte> part) noexcept {
+                                          return static_cast<zrt::Vector<std::byte>*>(context)->append(part);
+                                        }};
+        if (auto r = zrt::model::write_importance_of_dat(bytes, sink, zrt::system_allocator()); !r) return r;
+      }
+    }
+    auto opened = made_.empty() ? zrt::model::GgufFile::open(path) : zrt::model::GgufFile::open(made_.span());
+    if (!opened) return zrt::pass(opened);
+    file_.emplace(std::move(*opened));
+    return {};
+  }
+  [[nodiscard]] const zrt::model::GgufFile& file() const noexcept { return *file_; }
+
+ private:
+  zrt::Vector<std::byte> made_{zrt::system_allocator()};
+  std::optional<zrt::model::GgufFile> file_;
+};
+
 std::string percent_text(double part) {
   std::array<char, 16> text{};
   (void)std::snprintf(text.data(), text.size(), "%.3f %%", part * 100.0);
@@ -98,12 +127,10 @@ std::string table_text(const Json& tensors) {
 int quantize(const QuantizeOptions& o) {
   const auto file = zrt::model::GgufFile::open(o.path);
   if (!file) return failed(of_file(file.error(), o.path));
-  std::optional<zrt::model::GgufFile> importance;
-  if (!o.importance.empty()) {
-    auto opened = zrt::model::GgufFile::open(o.importance);
-    if (!opened) return failed(of_file(opened.error(), o.importance));
-    importance.emplace(std::move(*opened));
-  }
+  ImportanceFile importance;
+  if (!o.importance.empty())
+    if (const auto opened = importance.open(o.importance); !opened)
+      return failed(of_file(opened.error(), o.importance));
   zrt::exec::ThreadPool pool(zrt::system_allocator());
   if (o.threads > 1)
     if (const auto started = pool.start(o.threads); !started) return failed(started.error());
@@ -114,7 +141,7 @@ int quantize(const QuantizeOptions& o) {
   if (o.threads > 1) options.threads = pool.hook();
   options.pure = o.pure;
   options.from_blocks = o.from_blocks;
-  if (importance) options.importance = &*importance;
+  if (!o.importance.empty()) options.importance = &importance.file();
   options.context = &progress;
   options.done = &QuantizeProgress::done;
   NewFile out(o.out);
@@ -135,7 +162,7 @@ int quantize(const QuantizeOptions& o) {
     const Json json{{"type", o.type}, {"bytes", progress.bytes()}, {"tensors", progress.list()}};
     return print(json.dump(2) + "\n") ? kOk : cannot_write("stdout");
   }
-  const std::string weighted = importance ? ", weighted for " + progress.weighted_text() : "";
+  const std::string weighted = !o.importance.empty() ? ", weighted for " + progress.weighted_text() : "";
   const std::string end = o.out + ": " + bytes_text(progress.bytes()) + " of tensors as " + o.type + weighted + "\n";
   return print((o.verbose ? table_text(progress.list()) : "") + end) ? kOk : cannot_write("stdout");
 }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,6 +21,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed);
 
 namespace {
 
@@ -30,11 +34,21 @@ void demand(bool condition) {
   if (!condition) __builtin_trap();
 }
 
-// Every family reads a configuration: keys and no error, or an error that says something.
-void read_config(std::string_view text) {
+// How many shares the readers of one text are cut into: an input meets one share, a seed all of them.
+constexpr std::size_t kShares = 8;
+
+std::size_t share_of(std::string_view text) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return (hash >> 8) % kShares;
+}
+
+// A family reads a configuration: keys and no error, or an error that says something.
+void read_config(std::string_view text, std::size_t share) {
   const auto config = hub::parse_json(text);
   if (!config) return demand(!config.error().text().empty());
-  for (const hub::HubFamily* family : hub::kFamilies) {
+  for (std::size_t i = share; i < std::size(hub::kFamilies); i += kShares) {
+    const hub::HubFamily* family = hub::kFamilies[i];
     hub::Settings settings(*config);
     hub::Keys keys(family->name);
     std::vector<hub::MadeTensor> tensors;
@@ -49,7 +63,7 @@ void read_config(std::string_view text) {
 }
 
 // The two files of a tokenizer, one behind the other.
-void read_tokenizer(std::string_view text) {
+void read_tokenizer(std::string_view text, std::size_t share) {
   const std::size_t cut = text.find('\n');
   if (cut == text.npos) return;
   auto tokenizer = hub::parse_json(text.substr(0, cut));
@@ -60,18 +74,29 @@ void read_tokenizer(std::string_view text) {
   files.config = std::move(*config);
   if (const auto* own = hub::find(&files.config, "chat_template")) files.chat_template = *own;
   const HubJson model = HubJson::object();
-  for (const std::string_view pre : {"", "qwen2"}) {
-    hub::Settings settings(model);
-    hub::Keys keys("llama");
-    // One reads BPE over bytes alone, the other what may have been pieces too.
-    hub::HubFamily plain{};
-    if (!pre.empty()) plain.vocabulary = hub::VocabularyFiles::sentence_piece_or_bpe;
-    for (const auto& added :
-         {hub::detail::add_bpe(files, plain, settings, pre, 0, keys),
-          hub::detail::add_unigram(files, plain, settings, keys), hub::detail::add_characters(files, keys)})
-      if (!added) demand(!added.error().text().empty());
-    hub::add_special_tokens(files, settings, keys);
-    hub::add_chat_templates(files, keys);
+  hub::Settings settings(model);
+  hub::Keys keys("llama");
+  // One reads BPE over bytes alone, the other what may have been pieces too.
+  const std::string_view pre = share % 2 == 0 ? "" : "qwen2";
+  hub::HubFamily plain{};
+  if (!pre.empty()) plain.vocabulary = hub::VocabularyFiles::sentence_piece_or_bpe;
+  for (const auto& added :
+       {hub::detail::add_bpe(files, plain, settings, pre, 0, keys),
+        hub::detail::add_unigram(files, plain, settings, keys), hub::detail::add_characters(files, keys)})
+    if (!added) demand(!added.error().text().empty());
+  hub::add_special_tokens(files, settings, keys);
+  hub::add_chat_templates(files, keys);
+}
+
+void read(std::string_view input, std::size_t share) {
+  const std::string_view text = input.substr(1);
+  if (input[0] == 't') read_tokenizer(text, share);
+  if (input[0] == 'c') read_config(text, share);
+  if (input[0] == 'p') {
+    const auto pieces = hub::detail::read_pieces(text);
+    demand(pieces ? !pieces->empty() : !pieces.error().text().empty());
+    const auto normalizer = hub::detail::read_unigram_normalizer(text);
+    demand(normalizer || !normalizer.error().text().empty());
   }
 }
 
@@ -115,20 +140,27 @@ std::vector<std::string> seeds() {
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   for (const std::string& seed : seeds())
-    (void)LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(seed.data()), seed.size());
+    for (std::size_t share = 0; share < kShares; ++share) read(seed, share);
   return 0;
+}
+
+// Starts now and then from a good text.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed) {
+  static const std::vector<std::string> good = seeds();
+  if (size == 0 || seed % 16 == 0) {
+    const std::string& text = good[seed / 16 % good.size()];
+    if (text.size() <= max_size) {
+      std::memcpy(data, text.data(), text.size());
+      size = text.size();
+    }
+  }
+  return LLVMFuzzerMutate(data, size, max_size);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] == 't') read_tokenizer(text);
-  if (data[0] == 'c') read_config(text);
-  if (data[0] == 'p') {
-    const auto pieces = hub::detail::read_pieces(text);
-    demand(pieces ? !pieces->empty() : !pieces.error().text().empty());
-    const auto normalizer = hub::detail::read_unigram_normalizer(text);
-    demand(normalizer || !normalizer.error().text().empty());
-  }
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  read(input, share_of(input));
   return 0;
 }

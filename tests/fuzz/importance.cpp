@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/importance.cpp: importance matrices of any numbers and sizes, and any file read as one.
 // covers: zrt/model/importance.hpp 90
+// covers: zrt/model/importance_dat.hpp 90
 #include <zrt/model/importance.hpp>
+#include <zrt/model/importance_dat.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +60,33 @@ zrt::test::Bytes file_of(std::span<const std::uint8_t> input, std::uint64_t colu
   return writer.build();
 }
 
+// What is written of an older file can be read, or the file was refused with a reason.
+void read_dat(std::span<const std::uint8_t> input) {
+  zrt::test::Bytes made;
+  const zrt::model::ByteSink sink{&made,
+                                  [](void* context, zrt::Span<const std::byte> part) noexcept -> zrt::Result<void> {
+                                    auto& bytes = *static_cast<zrt::test::Bytes*>(context);
+                                    bytes.insert(bytes.end(), part.begin(), part.end());
+                                    return {};
+                                  }};
+  const auto done = zrt::model::write_importance_of_dat(std::as_bytes(input), sink, zrt::system_allocator());
+  if (!done) return demand(!done.error().text().empty());
+  demand(zrt::model::is_gguf(std::span<const std::byte>(made)));
+  const auto file = GgufFile::open(std::span<const std::byte>(made));
+  if (!file) return demand(!file.error().text().empty());
+  for (const auto& tensor : file->tensors())
+    demand(tensor.name.ends_with(".in_sum2") || tensor.name.ends_with(".counts"));
+  read(*file, "w", 2, 1);
+}
+
+/// An older file of one entry with two values, and what follows the entries.
+std::vector<std::uint8_t> older_file(std::uint8_t count, bool followed) {
+  std::vector<std::uint8_t> bytes{1, 0, 0, 0, 1, 0, 0, 0, 'w', count, 0, 0, 0, 2, 0, 0, 0};
+  for (int i = 0; i < 2; ++i) bytes.insert(bytes.end(), {0, 0, 0x80, 0x3f});
+  if (followed) bytes.insert(bytes.end(), {3, 0, 0, 0, 1, 0, 0, 0, 't'});
+  return bytes;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -69,6 +98,12 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     for (int i = 0; i < 8; ++i) input.insert(input.end(), {0, 0, 0x80, 0x3f});
     (void)LLVMFuzzerTestOneInput(input.data(), input.size());
   }
+  for (const std::uint8_t count : {std::uint8_t{0}, std::uint8_t{2}})
+    for (const bool followed : {false, true}) read_dat(older_file(count, followed));
+  auto long_name = older_file(1, false);
+  long_name[4] = 150;
+  long_name.insert(long_name.begin() + 8, 149, 'n');
+  read_dat(long_name);
   return 0;
 }
 
@@ -84,14 +119,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read(*file, "none", columns, matrices);
   read(*file, "w", columns + 1, matrices);
 
-  // A file that was opened by a reader has no data.
+  // Any file.
+  read_dat(rest);
+  if (const auto any = GgufFile::open(std::as_bytes(rest))) read(*any, "w", columns, matrices);
+
+  // A file that was opened by a reader has no data; it is opened by a quarter of the inputs.
+  if (rest.back() % 4 != 0) return 0;
   zrt::test::MemoryReader memory{std::span<const std::byte>(made)};
   const auto by_reader = GgufFile::open(memory.reader());
   demand(by_reader.has_value());
   std::vector<float> weights(static_cast<std::size_t>(columns * matrices));
   demand(!Importance(*by_reader).read("w", columns, matrices, weights).has_value());
-
-  // Any file.
-  if (const auto any = GgufFile::open(std::as_bytes(rest))) read(*any, "w", columns, matrices);
   return 0;
 }

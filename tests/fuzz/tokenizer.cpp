@@ -39,24 +39,30 @@ void require(bool holds) {
   if (!holds) __builtin_trap();
 }
 
+/// One input of a few has the checks that add time and few lines: a share that the input itself chooses.
+bool one_of(unsigned few, std::string_view input) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : input) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return (hash >> 8) % few == 0;
+}
+
 void encode_and_back(const text::Tokenizer& t, std::string_view input, bool lossless) {
-  text::EncodeOptions parse;
-  parse.parse_special = true;
+  text::EncodeOptions encoding;
+  encoding.parse_special = one_of(2, input);
   text::DecodeOptions exact;
   exact.special = true;
   exact.clean_spaces = false;
-  for (const text::EncodeOptions& options : {text::EncodeOptions{}, parse}) {
-    const auto ids = t.encode(input, options);
-    require(ids.has_value());
-    for (const std::int32_t id : *ids) {
-      require(id >= 0 && static_cast<std::size_t>(id) < t.vocab_size());
-      const auto same = t.find_token(t.token_text(id));
-      require(same.has_value() && t.token_text(*same) == t.token_text(id));
-    }
-    const auto back = t.decode(ids->span(), exact);
-    require(back.has_value() && (!lossless || back->view() == input));
-    require(t.decode(ids->span()).has_value());
+  const auto ids = t.encode(input, encoding);
+  require(ids.has_value());
+  for (const std::int32_t id : *ids) require(id >= 0 && static_cast<std::size_t>(id) < t.vocab_size());
+  const auto back = t.decode(ids->span(), exact);
+  require(back.has_value() && (!lossless || back->view() == input));
+  if (!one_of(4, input)) return;
+  for (const std::int32_t id : *ids) {
+    const auto same = t.find_token(t.token_text(id));
+    require(same.has_value() && t.token_text(*same) == t.token_text(id));
   }
+  require(t.decode(ids->span()).has_value());
   // A text and a second one, with what stands around them.
   text::EncodeOptions whole;
   whole.add_special = true;
@@ -201,8 +207,8 @@ void small_vocabulary(unsigned which, std::string_view input) {
     case 1:
       return both_ways(tokenizer_of<zrt::test::SmallWordPiece>(), input, false);
     case 2:
-      both_ways(tokenizer_of<SmallMapped>(), input, false);
-      return both_ways(tokenizer_of<zrt::test::SmallUnigram>(), input, false);
+      return both_ways(one_of(2, input) ? tokenizer_of<SmallMapped>() : tokenizer_of<zrt::test::SmallUnigram>(), input,
+                       false);
     case 3:
       return both_ways(tokenizer_of<zrt::test::SmallRwkv>(), input, true);
     case 4:

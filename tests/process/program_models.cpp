@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/program_models.cpp: zrt make-model: models of random weights that run; zrt imatrix on them; what is refused.
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <support/zrt_program.hpp>
 
@@ -159,11 +160,44 @@ TEST_F(MadeModels, AnImportanceMatrixOfAModelQuantisesIt) {
   EXPECT_EQ(contents(path("plain.gguf")) == contents(path("weighted.gguf")), false);
 }
 
+TEST_F(MadeModels, AnOlderImportanceMatrixQuantisesToo) {
+  const std::string model = made("llama", "f32");
+  std::string dat;
+  const auto number = [&](std::uint32_t value) {
+    for (int i = 0; i < 4; ++i) dat.push_back(static_cast<char>(value >> 8 * i & 255u));
+  };
+  const std::string tensor = "blk.0.attn_q.weight";
+  constexpr std::uint32_t kColumns = 256;
+  number(1);
+  number(static_cast<std::uint32_t>(tensor.size()));
+  dat += tensor;
+  number(1);
+  number(kColumns);
+  for (std::uint32_t i = 0; i < kColumns; ++i) number(std::bit_cast<std::uint32_t>(1.0f + static_cast<float>(i)));
+  const std::vector<std::string> call{"quantize",  "--model", model,   "--type",        "q4_0",
+                                      "--imatrix", "",        "--out", path("dat.gguf")};
+  const auto with = [&](const std::string& importance) {
+    std::vector<std::string> args = call;
+    args[6] = importance;
+    return run(args);
+  };
+  const Outcome weighted = with(file("imatrix.dat", dat));
+  EXPECT_EQ(weighted.status, 0) << weighted.err;
+  EXPECT_NE(weighted.out.find("weighted for 1 of "), std::string::npos) << weighted.out;
+  const Outcome cut = with(file("cut.dat", dat.substr(0, dat.size() - 1)));
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_NE(cut.err.find("zrt: truncated_file: " + path("cut.dat") + ": an entry wants 1024 bytes, and 1023 are left"),
+            std::string::npos)
+      << cut.err;
+}
+
 TEST_F(MadeModels, AnImportanceMatrixNeedsATextAndADecoder) {
   const std::string model = made("llama", "q8_0");
   const std::vector<std::pair<std::vector<std::string>, std::string>> calls{
       {{"--model", model, "--data", file("short", "To be.")}, "tokens, expected a chunk of 512 or more"},
       {{"--model", model, "--data", path("absent")}, "zrt: io_error: cannot open " + path("absent")},
+      {{"--model", model, "--data", "/dev/zero"},
+       "zrt: limit_exceeded: /dev/zero: the text has more than 64.00 MiB, expected --chunks"},
       {{"--model", made("bert", "f16"), "--data", file("text", long_text())},
        "zrt: unimplemented: the model is an encoder, expected one that predicts tokens"},
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/quantize.cpp: blocks and files that are written: what is read of them, and what is refused.
 #include <zrt/exec/thread_pool.hpp>
+#include <zrt/model/importance_dat.hpp>
 #include <zrt/model/quantize.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -410,6 +411,73 @@ TEST(Importance, OneCountMayStandForAllMatrices) {
     const auto read = model::Importance(file).read("a", 4, 2, weight);
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(weight, (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
+  }
+}
+
+/// Numbers of 32 bits and texts with their length in front, as imatrix.dat has them.
+struct DatWriter {
+  std::string bytes;
+
+  DatWriter& number(std::uint32_t value) {
+    for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>(value >> 8 * i & 255u));
+    return *this;
+  }
+  DatWriter& text(std::string_view value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    bytes += value;
+    return *this;
+  }
+  DatWriter& entry(std::string_view name, std::uint32_t count, const std::vector<float>& sums) {
+    text(name).number(count).number(static_cast<std::uint32_t>(sums.size()));
+    for (const float sum : sums) number(std::bit_cast<std::uint32_t>(sum));
+    return *this;
+  }
+  [[nodiscard]] Span<const std::byte> span() const {
+    return {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()};
+  }
+};
+
+TEST(Importance, OlderFilesSayTheSame) {
+  DatWriter dat;
+  dat.number(2).entry("a", 2, {2, 4, 6, 8, 10, 12, 14, 16}).entry("b", 0, {3, 5});
+  for (const bool whole : {false, true}) {
+    if (whole) dat.number(7).text("a text");
+    EXPECT_FALSE(model::is_gguf(dat.span()));
+    Sink sink;
+    const auto done = model::write_importance_of_dat(dat.span(), sink.hook(), system_allocator());
+    ASSERT_TRUE(done) << done.error().text();
+    EXPECT_TRUE(model::is_gguf(sink.bytes));
+    const model::GgufFile file = open(sink.bytes);
+    EXPECT_EQ(file.find("imatrix.chunk_count")->as<std::uint32_t>().value(), whole ? 7u : 0u);
+    std::vector<float> weight(8);
+    ASSERT_TRUE(model::Importance(file).read("a", 4, 2, weight));
+    EXPECT_EQ(weight, (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
+    weight.resize(2);
+    ASSERT_TRUE(model::Importance(file).read("b", 2, 1, weight));
+    EXPECT_EQ(weight, (std::vector<float>{3, 5})) << "what was met 0 times is divided by nothing";
+  }
+}
+
+TEST(Importance, OlderFilesThatBreakTheirFormatAreRefusedWithThePlace) {
+  const DatWriter whole = DatWriter().number(1).entry("a", 2, {2, 4}).number(3).text("t");
+  constexpr std::size_t kEntries = 4 + 4 + 1 + 4 + 4 + 8;
+  for (std::size_t size = 0; size < whole.bytes.size(); ++size) {
+    Sink sink;
+    const auto done = model::write_importance_of_dat(whole.span().first(size), sink.hook(), system_allocator());
+    EXPECT_EQ(done.has_value(), size >= kEntries) << size;
+    if (!done) {
+      EXPECT_EQ(done.error().code(), Errc::truncated_file);
+      EXPECT_LE(done.error().offset(), size);
+    }
+  }
+  for (const DatWriter& bad :
+       {DatWriter().number(0), DatWriter().number(0x80000000u), DatWriter().number(1).number(0),
+        DatWriter().number(1).entry("a", 0xffffffffu, {1}), DatWriter().number(1).text("a").number(1).number(0),
+        DatWriter().number(1).entry(std::string(200, 'a'), 1, {1})}) {
+    Sink sink;
+    const auto done = model::write_importance_of_dat(bad.span(), sink.hook(), system_allocator());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code(), Errc::invalid_file) << done.error().text();
   }
 }
 

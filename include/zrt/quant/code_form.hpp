@@ -50,6 +50,16 @@ template <class L> [[nodiscard]] consteval CodeForm code_form() noexcept {
   return form;
 }
 
+/// The same, and codes of four bits for the integers of a type that lists them as kLevels: sixteen at most.
+template <class L> [[nodiscard]] consteval CodeForm level_form() noexcept {
+  CodeForm form = code_form<L>();
+  if constexpr (requires { L::kLevels; }) {
+    form.levels = L::kLevels.data();
+    form.bits = 4;
+  }
+  return form;
+}
+
 /// The code of each integer, by its byte; of equal levels the first.
 [[nodiscard]] consteval std::array<std::uint8_t, 256> codes_of(const CodeForm& form) noexcept {
   std::array<std::uint8_t, 256> codes{};

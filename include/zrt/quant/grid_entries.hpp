@@ -62,6 +62,19 @@ enum class GridSigns : std::uint8_t {
   moved,   ///< entries are ternary, and a bit moves them by an eighth down, else up
 };
 
+/// All values that entries of these levels have with their signs, with zeros up to sixteen.
+template <std::size_t kCount>
+[[nodiscard]] consteval std::array<std::int8_t, 16> signed_levels(const std::int8_t (&levels)[kCount],
+                                                                  GridSigns signs) noexcept {
+  std::array<std::int8_t, 16> all{};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const int level = levels[i];
+    all[2 * i] = static_cast<std::int8_t>(signs == GridSigns::moved ? 8 * level + 1 : level);
+    all[2 * i + 1] = static_cast<std::int8_t>(signs == GridSigns::moved ? 8 * level - 1 : -level);
+  }
+  return all;
+}
+
 /// The scale s of an odd factor 2 s + 1.
 [[nodiscard]] constexpr unsigned half_of_odd(std::int8_t factor) noexcept {
   return static_cast<unsigned>(factor - 1) / 2;

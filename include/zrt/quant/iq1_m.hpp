@@ -16,6 +16,7 @@ template <> struct Layout<DType::iq1_m> : BlockOfParts<DType::iq1_m, 16> {
   static constexpr auto& kGrid = kIq1;
   static constexpr std::uint32_t kEach = 8;  // values of an entry
   static constexpr GridSigns kSigns = GridSigns::moved;
+  static constexpr auto kLevels = signed_levels(kIq1Levels, kSigns);
   static constexpr std::int32_t kMostFactor = 15;
 
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_scale(block + 48); }

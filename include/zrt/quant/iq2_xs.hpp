@@ -15,6 +15,7 @@ template <> struct Layout<DType::iq2_xs> : BlockOfParts<DType::iq2_xs, 16> {
   static constexpr auto& kGrid = kIq2Xs;
   static constexpr std::uint32_t kEach = 8;  // values of an entry
   static constexpr GridSigns kSigns = GridSigns::parity;
+  static constexpr auto kLevels = signed_levels(kIq2Levels, kSigns);
   static constexpr std::int32_t kMostFactor = 31;
   static constexpr float kScaleUnit = 0.125f;
 

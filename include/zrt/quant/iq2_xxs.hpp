@@ -15,6 +15,7 @@ template <> struct Layout<DType::iq2_xxs> : BlockOfParts<DType::iq2_xxs, 32> {
   static constexpr auto& kGrid = kIq2Xxs;
   static constexpr std::uint32_t kEach = 8;  // values of an entry
   static constexpr GridSigns kSigns = GridSigns::parity;
+  static constexpr auto kLevels = signed_levels(kIq2Levels, kSigns);
   static constexpr std::int32_t kMostFactor = 31;
   static constexpr float kScaleUnit = 0.125f;
 

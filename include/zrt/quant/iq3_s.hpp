@@ -15,6 +15,7 @@ template <> struct Layout<DType::iq3_s> : BlockOfParts<DType::iq3_s, 32> {
   static constexpr auto& kGrid = kIq3S;
   static constexpr std::uint32_t kEach = 4;  // values of an entry
   static constexpr GridSigns kSigns = GridSigns::free;
+  static constexpr auto kLevels = signed_levels(kIq3SLevels, kSigns);
   static constexpr std::int32_t kMostFactor = 31;
 
   static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_factors(block + 106, 8, f); }

@@ -15,6 +15,7 @@ template <> struct Layout<DType::iq3_xxs> : BlockOfParts<DType::iq3_xxs, 32> {
   static constexpr auto& kGrid = kIq3Xxs;
   static constexpr std::uint32_t kEach = 4;  // values of an entry
   static constexpr GridSigns kSigns = GridSigns::parity;
+  static constexpr auto kLevels = signed_levels(kIq3XxsLevels, kSigns);
   static constexpr std::int32_t kMostFactor = 31;
   static constexpr float kScaleUnit = 0.25f;
 

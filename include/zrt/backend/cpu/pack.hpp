@@ -37,7 +37,7 @@ template <class L> [[nodiscard]] consteval PackedForm packed_form() noexcept {
   form.run = L::kRun;
   form.has_offset = L::kHasOffset;
   if (L::kRun == 256) form.part = L::kPart < 32 ? 16 : 32;
-  constexpr quant::CodeForm kCodes = quant::code_form<L>();
+  constexpr quant::CodeForm kCodes = quant::level_form<L>();
   form.levels = kCodes.levels;
   form.lowest = kCodes.lowest;
   form.bits = kCodes.bits;
@@ -87,7 +87,7 @@ template <class L> void put_block(const std::byte* block, std::size_t r, std::by
   std::uint8_t codes[L::kElems];
   L::unpack(block, q);
   if constexpr (kForm.levels != nullptr) {
-    static constexpr std::array<std::uint8_t, 256> kCodes = quant::codes_of(quant::code_form<L>());
+    static constexpr std::array<std::uint8_t, 256> kCodes = quant::codes_of(quant::level_form<L>());
     for (std::uint32_t i = 0; i < L::kElems; ++i) codes[i] = kCodes[static_cast<std::uint8_t>(q[i])];
   } else {
     for (std::uint32_t i = 0; i < L::kElems; ++i) codes[i] = static_cast<std::uint8_t>(q[i] - kForm.lowest);
