@@ -108,11 +108,11 @@ def prompt_of(r, vocabulary, length):
     return [r.randrange(300, vocabulary) for _ in range(length)]
 
 
-def lengths(r):
+def lengths(r, scale):
     """Of a chat's prompt and answer: a lognormal, and a mixture of short and long answers."""
-    prompt = min(3000, max(16, round(r.lognormvariate(6.63, 0.99))))
+    prompt = min(3000, max(16, round(scale * r.lognormvariate(6.63, 0.99))))
     answer = r.lognormvariate(4.5, 0.6) if r.random() < 0.6 else r.gauss(400, 40)
-    return prompt, min(512, max(8, round(answer)))
+    return prompt, min(512, max(8, round(scale * answer)))
 
 
 def throughput(server, o, clients):
@@ -122,7 +122,7 @@ def throughput(server, o, clients):
     def client(number):
         r = random.Random(1000 * clients + number)
         while time.monotonic() < until:
-            prompt, tokens = lengths(r)
+            prompt, tokens = lengths(r, o.scale)
             usage = json.loads(ask(server, prompt_of(r, o.vocabulary, prompt), tokens, seed=r.randrange(1 << 30)).read())["usage"]
             assert usage["completion_tokens"] == tokens and usage["prompt_tokens"] - prompt in (0, 1), usage
             done.append((time.monotonic(), prompt, tokens))
@@ -206,9 +206,9 @@ def compare_throughput(o):
     for clients in o.clients:
         rounds = []
         for _ in range(o.rounds):
-            with of_zrt(o, clients, 4096) as server:
+            with of_zrt(o, clients, o.context) as server:
                 ours = throughput(server, o, clients)
-            with of_peer(o, clients, 4096) as server:
+            with of_peer(o, clients, o.context) as server:
                 theirs = throughput(server, o, clients)
             rounds.append((ours, theirs))
         rows = [(f"{p:,.0f}, {g:,.0f}", f"{q:,.0f}, {h:,.0f}", f"{g / h:.2f}") for (p, g), (q, h) in rounds]
@@ -245,6 +245,8 @@ def main():
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 4, 16, 64])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=12)
+    parser.add_argument("--scale", type=float, default=1, help="of all lengths of throughput, for large models on small machines")
+    parser.add_argument("--context", type=int, default=4096, help="of a slot in throughput")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--vocabulary", type=int, default=2048)
     parser.add_argument("--long", type=int, default=8192, help="tokens of the long prompt")

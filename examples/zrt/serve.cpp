@@ -210,6 +210,7 @@ int serve_model(const ServeOptions& o) {
       [&api](const HttpRequest& head) { return api.wants_body(head); }, &refusal_body);
   if (!server) return failed(server.error());
   api.set_connections([&server] { return (*server)->open_connections(); });
+  note("nothing is kept from an earlier run: no requests, no caches");
   note("serving " + box.listed() + " at " +
        (o.host.starts_with("unix:") ? o.host : "http://" + o.host + ":" + std::to_string((*server)->port())));
   wait_for_end(o, keys, engine, signals);

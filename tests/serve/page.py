@@ -7,9 +7,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from server import Server
+
+ALICE, BOB, ROOT = "alice-key-0123456789", "bob-key-0123456789", "root-key-0123456789"
+# Slowly enough that both are still at work while the page is looked at.
+KEYS = {"tenants": [{"id": "alice", "keys": [ALICE], "answer_tokens_per_second": 100},
+                    {"id": "bob", "keys": [BOB], "answer_tokens_per_second": 100}, {"id": "root", "keys": [ROOT], "admin": True}]}
 
 
 class Browser:
@@ -150,6 +156,48 @@ def settings(b, folder):
     assert not b.run("at('settings').classList.contains('shown')")
 
 
+def picture_of_pages(b, folder, url):
+    """For a key: slots, pages as cells in the colours of tenants, and tenants; an admin's key shows all."""
+    b.call("Page.navigate", url=url)
+    b.wait("typeof chats !== 'undefined' && /expected Authorization/.test(at('model').textContent)")
+    b.key("s", 83, ALT)
+    tenant = "Array.from(document.querySelectorAll('#figures tr')).filter(row => /^Tenant/.test(row.textContent)).map(row => row.cells[0].textContent)"
+    coloured = "Array.from(document.querySelectorAll('#pages rect')).filter(cell => cell.style.fill).map(cell => cell.style.fill)"
+
+    def enter(key):
+        b.run(f"at('key').value = {key!r}; at('key').onchange()")
+        b.wait("at('model').textContent === 'bard'")
+    enter(ROOT)
+    b.wait(f"JSON.stringify({tenant}) === JSON.stringify(['Tenant alice', 'Tenant bob', 'Tenant root'])")
+    b.wait(f"new Set({coloured}).size === 2")
+    b.wait("/Slots in use2 of 2/.test(at('figures').textContent)")
+    b.picture(folder, "pages")
+    first = b.run(f"{coloured}.length")
+    b.wait(f"{coloured}.length > {first}")
+    enter(ALICE)
+    b.wait(f"JSON.stringify({tenant}) === JSON.stringify(['Tenant alice'])")
+    assert b.run("!/bob/.test(document.body.innerText)")
+    b.run("sessionStorage.clear()")
+
+
+def with_keys(b, folder, program, model):
+    """Two tenants at work, and an admin who looks."""
+    def stream(s, key):
+        connection = s.connect()
+        connection.request("POST", "/v1/completions", json.dumps({"model": "bard", "prompt": "a", "max_tokens": 16000, "ignore_eos": True,
+                                                                  "stream": True}),
+                           {"Content-Type": "application/json", "Authorization": f"Bearer {key}"})
+        answer = connection.getresponse()
+        answer.read(1)
+        return connection, answer
+    with Server(program, model, "--context", "16384", "--slots", "2", "--drain", "0", keys=KEYS) as s:
+        streams = [stream(s, key) for key in (ALICE, BOB)]
+        reading = [threading.Thread(target=answer.read, daemon=True) for _, answer in streams]
+        for thread in reading:
+            thread.start()
+        picture_of_pages(b, folder, f"http://127.0.0.1:{s.port}/")
+
+
 def errors(b, _):
     b.run("at('temperature').value = 9; at('temperature').onchange()")
     b.key("n", 78, ALT)
@@ -200,6 +248,7 @@ def main(program, model, folder=None):
             for part in (talk, stop, settings, errors, looks):
                 part(b, folder)
             lives_on(b, url)
+            with_keys(b, folder, program, model)
             assert not b.problems, b.problems
         finally:
             b.close()

@@ -97,10 +97,11 @@ TEST(RequestFields, ErrorsOfTheLibraryAreTheClientsOrNot) {
 TEST(Metrics, CountsPerTenant) {
   Metrics metrics({"a \"model\"", "b"});
   const zrt::ModelId a{0}, b{1};
-  metrics.taken(a, 0.002);
-  metrics.first_token(a, 0.03);
-  metrics.next_token(a, 0.03);
-  metrics.ended(a, "length", 1.0);
+  metrics.add(a, Figure::queue, 0.002);
+  metrics.add(a, Figure::first_token, 0.03);
+  metrics.add(a, Figure::between_tokens, 0.03);
+  metrics.add(a, Figure::prompt_tokens, 30);
+  metrics.ended(a, "length");
   const zrt::TenantLedger used{.prompt_tokens = 5, .cached_tokens = 3, .delivered_tokens = 2, .requests_accepted = 1};
   metrics.set_usage("t", {used, used});
   metrics.set_load(b, {.running = 2, .report = {.memory = {.weights = 7}, .resident = true}});
@@ -114,7 +115,10 @@ TEST(Metrics, CountsPerTenant) {
         "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.04\"} 1\n",
         "vllm:prefix_cache_hits_total{model_name=\"a \\\"model\\\"\",engine=\"0\"} 3\n",
         "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.02\"} 0\n",
-        "vllm:inter_token_latency_seconds_count{model_name=\"a \\\"model\\\"\",engine=\"0\"} 1\n"})
+        "vllm:inter_token_latency_seconds_count{model_name=\"a \\\"model\\\"\",engine=\"0\"} 1\n",
+        "vllm:time_per_output_token_seconds_count{model_name=\"a \\\"model\\\"\",engine=\"0\"} 1\n",
+        "vllm:request_prompt_tokens_bucket{model_name=\"a \\\"model\\\"\",engine=\"0\",le=\"50\"} 1\n",
+        "vllm:request_success_total{model_name=\"a \\\"model\\\"\",engine=\"0\",finished_reason=\"length\"} 1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   EXPECT_EQ(metrics.text(false, 3).find("vllm:"), std::string::npos);
 }

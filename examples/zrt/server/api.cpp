@@ -252,22 +252,36 @@ void Api::usage(const Call& call) {
   json["models"] = std::move(by_model);
   reply(call, json);
 }
+namespace {
+/// Pages of each slot that works, and whose they are: all for an admin, else the tenant's own.
+Json held_json(const std::vector<SlotPages>& slots, const Tenant& asks) {
+  Json out = Json::array();
+  for (const SlotPages& slot : slots)
+    if (asks.admin || slot.tenant == asks.id) out.push_back({{"tenant", slot.tenant}, {"pages", slot.pages}});
+  return out;
+}
+}  // namespace
+
 /// For the live view of the page: what runs, and tenants for an admin.
 void Api::load(const Call& call) {
   Json models = Json::array();
   std::uint32_t slots = 0, running = 0, waiting = 0;
-  double pages = 0.0, used_pages = 0.0;
+  std::uint64_t pages = 0;
+  double used_pages = 0.0;
   const std::vector<ModelLoad> loads = services_.metrics.loads();
+  const auto slots_of = services_.metrics.slots();
   for (std::size_t m = 0; m < loads.size(); ++m) {
     const ModelLoad& load = loads[m];
     slots += load.slots, running += load.running, waiting += load.waiting;
-    pages += static_cast<double>(load.pages), used_pages += load.pages_used * static_cast<double>(load.pages);
+    pages += load.pages, used_pages += load.pages_used * static_cast<double>(load.pages);
     models.push_back({{"id", services_.metrics.name(m)},
                       {"state", state_of(load.report)},
                       {"slots", load.slots},
                       {"running", load.running},
                       {"waiting", load.waiting},
+                      {"pages", load.pages},
                       {"pages_used", load.pages_used},
+                      {"held", held_json(slots_of[m], call.tenant)},
                       {"memory_bytes", load.report.memory.total()},
                       {"needs_bytes", load.report.needs},
                       {"evictions", load.report.evictions}});
@@ -282,7 +296,8 @@ void Api::load(const Call& call) {
   reply(call, {{"slots", slots},
                {"running", running},
                {"waiting", waiting},
-               {"pages_used", pages == 0.0 ? 0.0 : used_pages / pages},
+               {"pages", pages},
+               {"pages_used", pages == 0 ? 0.0 : used_pages / static_cast<double>(pages)},
                {"connections", connections_()},
                {"models", std::move(models)},
                {"tenants", std::move(tenants)}});

@@ -184,7 +184,7 @@ void refuse_what_is_not_done(Fields& fields) {
   if (const Json* modalities = fields.find("modalities"); modalities != nullptr && *modalities != Json::array({"text"}))
     throw bad_field("modalities", "'modalities' is not [\"text\"], the only one that is supported");
   fields.ignore({"metadata", "store", "service_tier", "reasoning_effort", "verbosity", "prompt_cache_key",
-                 "prompt_cache_retention", "safety_identifier", "moderation"});
+                 "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "moderation"});
 }
 
 }  // namespace

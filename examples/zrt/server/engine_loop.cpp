@@ -51,12 +51,17 @@ struct EngineLoop::Choice {
   Ticket ticket{};
   std::uint32_t index = 0;
   zrt::TenantId tenant{};
+  std::string tenant_name;
   Hear hear;
   std::shared_ptr<const BoundGrammar> grammar;  ///< which the engine views
   zrt::text::Detokenizer text;
   zrt::StopStrings stops;
   Clock::time_point arrived{};
+  std::optional<Clock::time_point> begun{};  ///< of the step that computed the first of it
+  Clock::time_point first{};
   Clock::time_point last{};
+  std::uint32_t prompt = 0;
+  std::uint32_t most = 0;
   std::uint32_t generated = 0;
   bool taken = false;
 };
@@ -225,6 +230,9 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
   choice->index = index;
   choice->hear = job.hear;
   choice->arrived = job.arrived;
+  choice->tenant_name = asked.tenant;
+  choice->prompt = static_cast<std::uint32_t>(asked.tokens.size());
+  choice->most = asked.max_tokens;
   zrt::Request request;
   request.tokens = asked.tokens;
   request.max_tokens = asked.max_tokens;
@@ -253,7 +261,6 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
     --open_;
     return emptied_.notify_all();
   }
-  metrics_.taken(asked.model, seconds(Clock::now() - job.arrived));
   tenants_.began(choice->tenant);
   const Place place{asked.model, *id};
   submitted_.push_back({place, models_.reads(place.model)});
@@ -305,6 +312,7 @@ void EngineLoop::end_embedding(const EmbedJob& ended, const zrt::Error* error) {
 }
 
 void EngineLoop::step() {
+  step_began_ = Clock::now();
   const auto left = models_.step([this](zrt::ModelId model, zrt::RequestId id, const zrt::Token& token) {
     return hear_token({model, id}, token);
   });
@@ -325,10 +333,12 @@ bool EngineLoop::hear_token(Place place, const zrt::Token& token) {
   Choice& c = *found->second;
   if (token.id != zrt::kNoToken) {
     const Clock::time_point now = Clock::now();
-    if (++c.generated == 1)
-      metrics_.first_token(place.model, seconds(now - c.arrived));
+    note_begin(place, c);
+    if (++c.generated == 1) c.first = now;
+    if (c.generated == 1)
+      metrics_.add(place.model, Figure::first_token, seconds(now - c.arrived));
     else
-      metrics_.next_token(place.model, seconds(now - c.last));
+      metrics_.add(place.model, Figure::between_tokens, seconds(now - c.last));
     c.last = now;
     tell_taken(c);
     Said said{.kind = Said::Kind::token, .choice = c.index, .id = token.id, .cached_tokens = token.cached_tokens};
@@ -360,6 +370,27 @@ void EngineLoop::tell_taken(Choice& c) {
     c.hear({.kind = Said::Kind::taken, .choice = c.index, .tenant_open = tenants_.open(c.tenant)});
 }
 
+/// The first of a choice has been computed in this step.
+void EngineLoop::note_begin(Place place, Choice& c) {
+  if (c.begun) return;
+  c.begun = step_began_;
+  metrics_.add(place.model, Figure::queue, seconds(step_began_ - c.arrived));
+}
+
+void EngineLoop::show_end(Place place, const Choice& c, zrt::FinishReason reason) {
+  const auto add = [&](Figure figure, double value) { metrics_.add(place.model, figure, value); };
+  metrics_.ended(place.model, zrt::name(reason));
+  add(Figure::whole, seconds(Clock::now() - c.arrived));
+  if (!c.begun || c.generated == 0) return;
+  add(Figure::prefill, seconds(c.first - *c.begun));
+  add(Figure::decode, seconds(c.last - c.first));
+  add(Figure::inference, seconds(c.last - *c.begun));
+  if (c.generated > 1) add(Figure::time_per_token, seconds(c.last - c.first) / (c.generated - 1));
+  add(Figure::prompt_tokens, c.prompt);
+  add(Figure::generated_tokens, c.generated);
+  add(Figure::most_tokens, c.most);
+}
+
 void EngineLoop::end(Place place, Choice& c, zrt::FinishReason reason, const zrt::Token* last,
                      const zrt::Error* error) {
   Said said{.kind = Said::Kind::end, .choice = c.index, .finish = reason};
@@ -371,7 +402,7 @@ void EngineLoop::end(Place place, Choice& c, zrt::FinishReason reason, const zrt
   if (error != nullptr) said.error = *error;
   if (const auto tail = c.text.finish(); tail && !c.stops.matched())
     if (const auto rest = c.stops.finish(*tail)) said.text = *rest;
-  metrics_.ended(place.model, zrt::name(reason), seconds(Clock::now() - c.arrived));
+  show_end(place, c, reason);
   tenants_.ended(c.tenant);
   // Before the client knows: it may ask for figures at once.
   tenants_.show(c.tenant);
@@ -407,12 +438,14 @@ void EngineLoop::show_load() {
   if (const auto now = Clock::now(); left_ == 0 || now - shown_ >= kShowTime) {
     shown_ = now;
     tenants_.tidy();
+    show_slots();
   }
   std::vector<ModelLoad> loads(models_.size());
   std::vector<std::uint64_t> used(models_.size());
   for (const auto& [place, choice] : running_) {
     const auto m = static_cast<std::size_t>(place.model);
     const std::uint32_t processed = models_.engine(place.model).processed(place.id);
+    if (processed != 0) note_begin(place, *choice);
     used[m] += zrt::pages_for(processed);
     ++(processed != 0 ? loads[m].running : loads[m].waiting);
   }
@@ -426,6 +459,14 @@ void EngineLoop::show_load() {
     if (const auto report = models_.report(model)) load.report = *report;
     metrics_.set_load(model, load);
   }
+}
+
+void EngineLoop::show_slots() {
+  std::vector<std::vector<SlotPages>> slots(models_.size());
+  for (const auto& [place, choice] : running_)
+    if (const std::uint32_t processed = models_.engine(place.model).processed(place.id); processed != 0)
+      slots[static_cast<std::size_t>(place.model)].push_back({choice->tenant_name, zrt::pages_for(processed)});
+  for (std::uint32_t m = 0; m < slots.size(); ++m) metrics_.set_slots(zrt::ModelId{m}, std::move(slots[m]));
 }
 
 }  // namespace program::server

@@ -96,8 +96,11 @@ class EngineLoop {
   void tell_taken(Choice& choice);
   void end(Place place, Choice& choice, zrt::FinishReason reason, const zrt::Token* last = nullptr,
            const zrt::Error* error = nullptr);
+  void note_begin(Place place, Choice& choice);
+  void show_end(Place place, const Choice& choice, zrt::FinishReason reason);
   void end_all(const zrt::Error& error);
   void show_load();
+  void show_slots();
 
   zrt::ModelSet<Model>& models_;
   Metrics& metrics_;
@@ -122,6 +125,7 @@ class EngineLoop {
   TenantTable tenants_;
   std::size_t left_ = 0;  ///< requests of the engine, those included that nobody hears any more
   Clock::time_point shown_{};
+  Clock::time_point step_began_{};
   /// A choice that its model has not read yet.
   struct Submitted {
     Place place;

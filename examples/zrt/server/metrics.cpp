@@ -4,6 +4,7 @@
 #include <zrt/core/kv_pages.hpp>
 
 #include <cstdio>
+#include <utility>
 
 namespace program::server {
 namespace {
@@ -15,6 +16,28 @@ constexpr std::array kBetweenBounds{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2,  0
                                     0.75, 1.0,   2.5,  5.0,   7.5, 10.0, 20.0, 40.0, 80.0};
 constexpr std::array kWholeBounds{0.3,  0.5,  0.8,  1.0,  1.5,   2.0,   2.5,   5.0,   10.0,   15.0,  20.0,
                                   30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0};
+constexpr std::array kTokenBounds{1.0,    2.0,    5.0,    10.0,    20.0,    50.0,    100.0,    200.0,   500.0,
+                                  1000.0, 2000.0, 5000.0, 10000.0, 20000.0, 50000.0, 100000.0, 200000.0};
+
+/// How a figure is shown, by Figure. The names behind zrt_ are those of vLLM.
+struct Shown {
+  std::string_view name, help;
+  std::span<const double> bounds;
+};
+constexpr std::array<Shown, kFigures> kShown{{
+    {"request_queue_time_seconds", "From a request's arrival to its slot.", kFirstTokenBounds},
+    {"time_to_first_token_seconds", "From a request's arrival to its first token.", kFirstTokenBounds},
+    {"inter_token_latency_seconds", "Between tokens of a choice.", kBetweenBounds},
+    {"e2e_request_latency_seconds", "From a request's arrival to its end.", kWholeBounds},
+    {"request_prefill_time_seconds", "From a choice's slot to its first token.", kWholeBounds},
+    {"request_decode_time_seconds", "From a choice's first token to its last.", kWholeBounds},
+    {"request_inference_time_seconds", "From a choice's slot to its last token.", kWholeBounds},
+    {"request_time_per_output_token_seconds", "The mean time between tokens of a choice.", kBetweenBounds},
+    {"request_prompt_tokens", "Tokens of a choice's prompt.", kTokenBounds},
+    {"request_generation_tokens", "Tokens of a choice's answer.", kTokenBounds},
+    {"request_params_max_tokens", "Tokens that a choice's answer may have.", kTokenBounds},
+}};
+constexpr const Shown& shown(Figure figure) { return kShown[static_cast<std::size_t>(figure)]; }
 
 std::string figure_text(double value) {
   char text[32];
@@ -66,33 +89,21 @@ zrt::TenantLedger sum_of(const ModelUsage& usage) {
   return sum;
 }
 
-Metrics::OfModel::OfModel(std::string id)
-    : name(std::move(id)),
-      queued(kFirstTokenBounds),
-      first(kFirstTokenBounds),
-      between(kBetweenBounds),
-      whole(kWholeBounds) {}
+Metrics::OfModel::OfModel(std::string id) : name(std::move(id)) {
+  for (const Shown& figure : kShown) figures.emplace_back(figure.bounds);
+}
 
 Metrics::Metrics(std::vector<std::string> models) {
   for (std::string& id : models) models_.emplace_back(std::move(id));
 }
 
-void Metrics::taken(zrt::ModelId model, double seconds_queued) {
+void Metrics::add(zrt::ModelId model, Figure figure, double value) {
   const std::lock_guard lock(mutex_);
-  of(model).queued.add(seconds_queued);
+  of(model).figures[static_cast<std::size_t>(figure)].add(value);
 }
-void Metrics::first_token(zrt::ModelId model, double seconds) {
-  const std::lock_guard lock(mutex_);
-  of(model).first.add(seconds);
-}
-void Metrics::next_token(zrt::ModelId model, double seconds) {
-  const std::lock_guard lock(mutex_);
-  of(model).between.add(seconds);
-}
-void Metrics::ended(zrt::ModelId model, std::string_view reason, double seconds) {
+void Metrics::ended(zrt::ModelId model, std::string_view reason) {
   const std::lock_guard lock(mutex_);
   ++of(model).ends[std::string(reason)];
-  of(model).whole.add(seconds);
 }
 void Metrics::answered(int status) {
   const std::lock_guard lock(mutex_);
@@ -101,6 +112,16 @@ void Metrics::answered(int status) {
 void Metrics::set_load(zrt::ModelId model, const ModelLoad& load) {
   const std::lock_guard lock(mutex_);
   of(model).load = load;
+}
+void Metrics::set_slots(zrt::ModelId model, std::vector<SlotPages> slots) {
+  const std::lock_guard lock(mutex_);
+  of(model).slots = std::move(slots);
+}
+std::vector<std::vector<SlotPages>> Metrics::slots() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<SlotPages>> out;
+  for (const OfModel& model : models_) out.push_back(model.slots);
+  return out;
 }
 std::vector<ModelLoad> Metrics::loads() const {
   const std::lock_guard lock(mutex_);
@@ -126,23 +147,27 @@ std::string Metrics::labels(const OfModel& model, bool vllm) const {
   return "model_name=" + label_value(model.name) + (vllm ? ",engine=\"0\"" : "");
 }
 
+void Metrics::write_gauge(std::string& out, const std::string& name, std::string_view help, bool vllm,
+                          double (*value)(const ModelLoad&)) const {
+  head(out, name, "gauge", help);
+  for (const OfModel& m : models_) sample(out, name, labels(m, vllm), value(m.load));
+}
+
+void Metrics::write_histogram(std::string& out, const std::string& name, Figure figure, bool vllm) const {
+  head(out, name, "histogram", shown(figure).help);
+  for (const OfModel& m : models_) m.figures[static_cast<std::size_t>(figure)].write(out, name, labels(m, vllm));
+}
+
 /// What routers and dashboards read of each model.
 void Metrics::write_engine(std::string& out, const std::string& prefix, bool vllm) const {
-  const auto gauge = [&](const char* name, const char* help, auto&& value) {
-    head(out, prefix + name, "gauge", help);
-    for (const OfModel& m : models_) sample(out, prefix + name, labels(m, vllm), static_cast<double>(value(m.load)));
-  };
-  gauge("num_requests_running", "Choices that run.", [](const ModelLoad& load) { return load.running; });
-  gauge("num_requests_waiting", "Choices that wait for a slot.", [](const ModelLoad& load) { return load.waiting; });
-  gauge("kv_cache_usage_perc", "Pages in use, 0 to 1.", [](const ModelLoad& load) { return load.pages_used; });
-  const auto times = [&](const char* name, const char* help, Histogram OfModel::* values) {
-    head(out, prefix + name, "histogram", help);
-    for (const OfModel& m : models_) (m.*values).write(out, prefix + name, labels(m, vllm));
-  };
-  times("request_queue_time_seconds", "From a request's arrival to the engine.", &OfModel::queued);
-  times("time_to_first_token_seconds", "From a request's arrival to its first token.", &OfModel::first);
-  times("inter_token_latency_seconds", "Between tokens of a choice.", &OfModel::between);
-  times("e2e_request_latency_seconds", "From a request's arrival to its end.", &OfModel::whole);
+  write_gauge(out, prefix + "num_requests_running", "Choices that run.", vllm,
+              [](const ModelLoad& load) { return static_cast<double>(load.running); });
+  write_gauge(out, prefix + "num_requests_waiting", "Choices that wait for a slot.", vllm,
+              [](const ModelLoad& load) { return static_cast<double>(load.waiting); });
+  write_gauge(out, prefix + "kv_cache_usage_perc", "Pages in use, 0 to 1.", vllm,
+              [](const ModelLoad& load) { return load.pages_used; });
+  for (std::size_t i = 0; i < kFigures; ++i)
+    write_histogram(out, prefix + std::string(kShown[i].name), static_cast<Figure>(i), vllm);
 }
 
 void Metrics::write_tenants(std::string& out, const std::string* only) const {
@@ -196,6 +221,13 @@ void Metrics::write_memory(std::string& out) const {
 
 void Metrics::write_vllm(std::string& out) const {
   write_engine(out, "vllm:", true);
+  // Names of earlier releases, which dashboards and routers still ask for.
+  write_gauge(out, "vllm:gpu_cache_usage_perc", "Pages in use, 0 to 1.", true,
+              [](const ModelLoad& load) { return load.pages_used; });
+  write_gauge(out, "vllm:num_requests_swapped", "0: what gives up its slot waits.", true,
+              [](const ModelLoad&) { return 0.0; });
+  write_histogram(out, "vllm:time_per_output_token_seconds", Figure::between_tokens, true);
+  write_histogram(out, "vllm:request_max_num_generation_tokens", Figure::generated_tokens, true);
   head(out, "vllm:cache_config_info", "gauge", "The size and number of pages, as labels.");
   for (const OfModel& m : models_)
     sample(out, "vllm:cache_config_info",
@@ -212,9 +244,10 @@ void Metrics::write_vllm(std::string& out) const {
   };
   counter("vllm:prompt_tokens_total", "Tokens of prompts.", &zrt::TenantLedger::prompt_tokens);
   counter("vllm:generation_tokens_total", "Generated tokens.", &zrt::TenantLedger::delivered_tokens);
-  counter("vllm:prefix_cache_queries_total", "Tokens of prompts that were looked for in prefixes.",
-          &zrt::TenantLedger::prompt_tokens);
-  counter("vllm:prefix_cache_hits_total", "Tokens of prompts found in prefixes.", &zrt::TenantLedger::cached_tokens);
+  for (const char* name : {"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"})
+    counter(name, "Tokens of prompts that were looked for in prefixes.", &zrt::TenantLedger::prompt_tokens);
+  for (const char* name : {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"})
+    counter(name, "Tokens of prompts found in prefixes.", &zrt::TenantLedger::cached_tokens);
   counter("vllm:num_preemptions_total", "Choices that gave up their slot.", &zrt::TenantLedger::preemptions);
   counter("vllm:spec_decode_num_draft_tokens_total", "Guessed tokens that were computed.",
           &zrt::TenantLedger::drafted_tokens);

@@ -17,6 +17,22 @@
 
 namespace program::server {
 
+/// What is counted of each choice of a request, or between its tokens.
+enum class Figure : std::uint8_t {
+  queue,
+  first_token,
+  between_tokens,
+  whole,
+  prefill,
+  decode,
+  inference,
+  time_per_token,
+  prompt_tokens,
+  generated_tokens,
+  most_tokens,
+};
+inline constexpr std::size_t kFigures = 11;
+
 /// Values sorted into ranges.
 class Histogram {
  public:
@@ -41,6 +57,12 @@ struct ModelLoad {
   zrt::ModelReport report{};
 };
 
+/// Whose pages a slot holds, and how many.
+struct SlotPages {
+  std::string tenant;
+  std::uint64_t pages = 0;
+};
+
 /// What a tenant used, by model.
 using ModelUsage = std::vector<zrt::TenantLedger>;
 
@@ -53,14 +75,16 @@ class Metrics {
   /// Of models with these ids, by their places in the set.
   explicit Metrics(std::vector<std::string> models);
 
-  void taken(zrt::ModelId model, double seconds_queued);
-  void first_token(zrt::ModelId model, double seconds);
-  void next_token(zrt::ModelId model, double seconds);
-  void ended(zrt::ModelId model, std::string_view reason, double seconds);
+  /// Seconds or tokens.
+  void add(zrt::ModelId model, Figure figure, double value);
+  void ended(zrt::ModelId model, std::string_view reason);
   void answered(int status);
   void set_load(zrt::ModelId model, const ModelLoad& load);
+  void set_slots(zrt::ModelId model, std::vector<SlotPages> slots);
   [[nodiscard]] const std::string& name(std::size_t model) const { return models_[model].name; }
   [[nodiscard]] std::vector<ModelLoad> loads() const;
+  /// The slots in use, by model.
+  [[nodiscard]] std::vector<std::vector<SlotPages>> slots() const;
   void set_usage(const std::string& tenant, const ModelUsage& usage);
   /// Nothing for a tenant that was never served.
   [[nodiscard]] std::optional<ModelUsage> usage(const std::string& tenant) const;
@@ -76,11 +100,15 @@ class Metrics {
 
     std::string name;
     ModelLoad load{};
+    std::vector<SlotPages> slots{};
     std::map<std::string, std::uint64_t, std::less<>> ends{};
-    Histogram queued, first, between, whole;
+    std::vector<Histogram> figures{};  ///< by Figure
   };
   [[nodiscard]] OfModel& of(zrt::ModelId model) { return models_[static_cast<std::size_t>(model)]; }
   [[nodiscard]] std::string labels(const OfModel& model, bool vllm) const;
+  void write_gauge(std::string& out, const std::string& name, std::string_view help, bool vllm,
+                   double (*value)(const ModelLoad&)) const;
+  void write_histogram(std::string& out, const std::string& name, Figure figure, bool vllm) const;
   void write_engine(std::string& out, const std::string& prefix, bool vllm) const;
   void write_tenants(std::string& out, const std::string* only) const;
   void write_memory(std::string& out) const;

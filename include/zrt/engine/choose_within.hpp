@@ -3,8 +3,7 @@
 #pragma once
 
 #include <zrt/engine/active_request.hpp>
-
-#include <limits>
+#include <zrt/engine/keep_allowed.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -29,11 +28,7 @@ namespace zrt::inline ZRT_ABI::detail {
   for (const TokenBias& b : s.biases)
     ops::sampling::bias(logits, Span<const std::int32_t>(&b.token, 1), Span<const float>(&b.bias, 1));
   const auto allowed = [&](std::size_t id) { return ((*mask)[id / 64] >> (id % 64) & 1) != 0; };
-  std::uint32_t count = 0;
-  for (std::size_t id = 0; id < logits.size(); ++id) {
-    if (!allowed(id)) logits[id] = -std::numeric_limits<float>::infinity();
-    count += allowed(id) ? 1u : 0u;
-  }
+  const std::uint32_t count = keep_allowed(logits, *mask);
   if (count == 0 && a.matcher->accepts()) return kNoToken;
   if (count == 0) return fail(Errc::spec_violation, "the grammar allows no token of the vocabulary here");
   // No other is drawn, so none need be sorted.

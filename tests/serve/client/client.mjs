@@ -4,7 +4,10 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 
 const [url, embeddingsUrl, guardedUrl, modules] = process.argv.slice(2);
-const OpenAI = createRequire(modules + "/")("openai").default;
+const load = createRequire(modules + "/");
+const OpenAI = load("openai").default;
+const { zodFunction, zodResponseFormat } = load("openai/helpers/zod");
+const { z } = load("zod");
 const client = new OpenAI({ baseURL: url + "/v1", apiKey: "any" });
 const asked = { model: "bard", messages: [{ role: "user", content: "Who is there?" }], max_tokens: 8, seed: 1 };
 const now = { type: "function", function: { name: "now", parameters: { type: "object", properties: {}, additionalProperties: false } } };
@@ -103,6 +106,20 @@ const cases = {
     const answer = await client.chat.completions.parse({ ...asked, max_tokens: 100,
       response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } });
     assert.equal(typeof JSON.parse(answer.choices[0].message.content).yes, "boolean");
+  },
+  async "parses answers by a schema of zod"() {
+    const Answer = z.object({ yes: z.boolean(), who: z.enum(["Romeo", "Juliet"]) });
+    const body = { ...asked, max_tokens: 200, temperature: 0.5, response_format: zodResponseFormat(Answer, "answer") };
+    const parsed = (await client.chat.completions.parse(body)).choices[0].message.parsed;
+    assert.deepEqual(Answer.parse(parsed), parsed);
+    const streamed = (await client.chat.completions.stream(body).finalChatCompletion()).choices[0].message.parsed;
+    assert.deepEqual(streamed, parsed);
+    const tools = [zodFunction({ name: "say", parameters: Answer })];
+    const call = { ...asked, max_tokens: 200, temperature: 0.5, tools, tool_choice: "required", parallel_tool_calls: false };
+    const told = (await client.chat.completions.parse(call)).choices[0].message.tool_calls[0].function.parsed_arguments;
+    assert.deepEqual(Answer.parse(told), told);
+    // An answer that is cut is no answer of the schema.
+    await assert.rejects(client.chat.completions.parse({ ...body, max_tokens: 2 }), OpenAI.LengthFinishReasonError);
   },
   async "leaves a stream"() {
     const stream = await client.chat.completions.create({ ...asked, max_tokens: 200, stream: true });
