@@ -6,7 +6,9 @@
 #include "rate_window.hpp"
 #include "simulated_engine.hpp"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 namespace simulate {
 
@@ -114,7 +116,10 @@ class ModelWitness {
     return !engines_[m]->has_ended(r) && !(r.cancelled && !engines_[m]->is_resident());
   }
 
+  /// Who comes back is lifted to the least of those that stay.
   void note_tenants() {
+    std::vector<std::size_t> back;
+    std::array<std::optional<std::uint64_t>, serve::kServiceClasses> least{}, left{};
     for (std::size_t t = 0; t < tenants_.size(); ++t) {
       if (!tenants_[t].live) continue;
       bool busy = false;
@@ -122,20 +127,16 @@ class ModelWitness {
         for (const Sent& r : engines_[m]->sent()) busy = busy || (r.tenant == tenants_[t].id && counts(m, r));
       Kept& kept = kept_[t];
       const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
-      if (busy && !kept.busy) lift(t);
-      if (!busy && kept.busy) last_[c] = kept.had;
+      if (busy && !kept.busy) back.push_back(t);
+      if (busy && kept.busy) least[c] = std::min(least[c].value_or(kept.had), kept.had);
+      if (!busy && kept.busy) left[c] = std::max(left[c].value_or(kept.had), kept.had);
       kept.busy = busy;
     }
-  }
-  void lift(std::size_t t) {
-    bool any = false;
-    std::uint64_t least = last_[static_cast<std::size_t>(tenants_[t].quota.service)];
-    for (std::size_t i = 0; i < tenants_.size(); ++i) {
-      if (!tenants_[i].live || !kept_[i].busy || tenants_[i].quota.service != tenants_[t].quota.service) continue;
-      least = any ? std::min(least, kept_[i].had) : kept_[i].had;
-      any = true;
+    for (std::size_t c = 0; c < left.size(); ++c) last_[c] = left[c].value_or(last_[c]);
+    for (const std::size_t t : back) {
+      const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
+      kept_[t].had = std::max(kept_[t].had, least[c].value_or(last_[c]));
     }
-    kept_[t].had = std::max(kept_[t].had, least);
   }
   void front(std::size_t m, Model& model) const {
     model.service = serve::kServiceClasses;
