@@ -431,15 +431,16 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
         state.service = serve::kServiceClasses;
         state.had = 0;
       }
-      std::array<std::uint32_t, kMostTenants> asks{};  // a bit for each model
+      std::array<std::uint32_t, kMostTenants> asks{};  // models, a bit each
       for (std::uint32_t t = 0; t < kMostTenants; ++t) {
         if (!tenants[t].live) continue;
         for (std::size_t m = 0; m < models.size(); ++m)
           asks[t] |= models[m].engine->use(tenants[t].ids[m]).busy ? 1u << m : 0u;
         service.note(t, tenants[t].quota.service, asks[t] != 0 || !keeps(ModelRule::lift_service));
       }
-      service.lift();
+      service.settle();
       for (std::uint32_t t = 0; t < kMostTenants; ++t) {
+        if (!tenants[t].live) continue;
         const auto rank = static_cast<std::uint32_t>(tenants[t].quota.service);
         for (std::size_t m = 0; m < models.size(); ++m) {
           serve::ModelState& state = states[m];

@@ -9,8 +9,9 @@
 namespace zrt::inline ZRT_ABI::serve {
 
 /// Service by tenant over all models, as a scheduler counts it over the slots of one: divided by weight, and lifted to the
-/// least of the busy ones of its class when a tenant comes back, so that idleness banks no credit. In which rows tenants
-/// stand changes nothing.
+/// least of the busy ones of its class when a tenant comes back, so that idleness banks no credit. Where nobody of the
+/// class is busy, it is lifted to the tenant that became idle last; of several in one step, the one that has had the most.
+/// So the order of tenants decides nothing.
 class TenantService {
  public:
   explicit TenantService(const Allocator& allocator) noexcept : rows_(allocator) {}
@@ -19,21 +20,31 @@ class TenantService {
   /// A tenant has come to a row.
   void begin(std::uint32_t tenant) noexcept { rows_[tenant] = {}; }
 
-  /// Says whether a tenant of a class has requests now. Call it for all, then lift().
+  /// Says whether a tenant of a class has requests now. Call it for all before a step, then settle().
   void note(std::uint32_t tenant, ServiceClass service, bool busy) noexcept {
-    Row& row = rows_[tenant];
-    row.service = service;
-    row.returns = busy && !row.busy;
-    row.leaves = !busy && row.busy;
-    row.busy = busy;
+    rows_[tenant].service = service;
+    rows_[tenant].asks = busy;
   }
-  /// Lifts those that came back, when all were noted.
-  void lift() noexcept {
+  /// Lifts those that came back.
+  void settle() noexcept {
+    std::array<bool, kServiceClasses> goes{}, stays{};
     std::array<std::uint64_t, kServiceClasses> least{};
-    for (std::size_t c = 0; c < kServiceClasses; ++c) least[c] = least_of(c);
+    for (const Row& row : rows_) {
+      if (!row.busy) continue;
+      const auto c = static_cast<std::size_t>(row.service);
+      if (row.asks) {
+        least[c] = stays[c] && least[c] < row.had ? least[c] : row.had;
+        stays[c] = true;
+      } else {
+        last_[c] = goes[c] && last_[c] > row.had ? last_[c] : row.had;
+        goes[c] = true;
+      }
+    }
     for (Row& row : rows_) {
-      if (row.returns && row.had < least[index(row)]) row.had = least[index(row)];
-      row.returns = row.leaves = false;
+      const auto c = static_cast<std::size_t>(row.service);
+      const std::uint64_t from = stays[c] ? least[c] : last_[c];
+      if (row.asks && !row.busy && row.had < from) row.had = from;
+      row.busy = row.asks;
     }
   }
   void charge(std::uint32_t tenant, std::uint64_t service, std::uint32_t weight) noexcept {
@@ -44,29 +55,13 @@ class TenantService {
  private:
   struct Row {
     ServiceClass service = ServiceClass::standard;
-    bool busy = false;
-    bool returns = false;  ///< it was not busy when all were noted before
-    bool leaves = false;   ///< it was
+    bool busy = false;  ///< at the last settle()
+    bool asks = false;
     std::uint64_t had = 0;
   };
 
-  [[nodiscard]] static std::size_t index(const Row& row) noexcept { return static_cast<std::size_t>(row.service); }
-
-  /// What those that stay busy in a class have had at least; where none is, what the last one had that was.
-  [[nodiscard]] std::uint64_t least_of(std::size_t service) noexcept {
-    const Row *stays = nullptr, *left = nullptr;
-    for (const Row& row : rows_) {
-      if (index(row) != service) continue;
-      if (row.busy && !row.returns && (stays == nullptr || row.had < stays->had)) stays = &row;
-      if (row.leaves && (left == nullptr || row.had > left->had)) left = &row;
-    }
-    if (left != nullptr) last_[service] = left->had;
-    return stays != nullptr ? stays->had : last_[service];
-  }
-
   Vector<Row> rows_;
-  std::array<std::uint64_t, kServiceClasses>
-      last_{};  ///< of the tenant of each class that became idle last, and of several the most
+  std::array<std::uint64_t, kServiceClasses> last_{};  ///< of the tenant of each class that became idle last
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve
