@@ -38,6 +38,10 @@ static_assert(kForm<DType::q4_0>.block_bytes() == 16 * 18 && kForm<DType::q8_0>.
 static_assert(kForm<DType::q5_1>.block_bytes() == 16 * 24 && kForm<DType::iq4_nl>.block_bytes() == 16 * 18);
 static_assert(kForm<DType::q3_k>.bits == 3 && kForm<DType::q6_k>.bits == 6 && kForm<DType::tq1_0>.bits == 2);
 static_assert(kForm<DType::q1_0>.bits == 1 && kForm<DType::q1_0>.levels[1] == 1);
+// What a grid holds is six or sixteen values.
+static_assert(kForm<DType::iq1_s>.bits == 4 && kForm<DType::iq1_s>.levels[0] == -7 && kForm<DType::iq1_m>.bits == 4);
+static_assert(kForm<DType::iq2_xxs>.bits == 4 && kForm<DType::iq2_xs>.bits == 4 && kForm<DType::iq2_s>.bits == 4);
+static_assert(kForm<DType::iq3_xxs>.bits == 4 && kForm<DType::iq3_s>.levels[15] == -15);
 static_assert(kForm<DType::q4_k>.part == 32 && kForm<DType::q2_k>.part == 16 && kForm<DType::tq2_0>.part == 32);
 static_assert(kForm<DType::nvfp4>.run == 16 && kForm<DType::nvfp4>.scale == DType::bf16);
 static_assert(kForm<DType::q8_1>.scale == DType::f32 && kForm<DType::q8_1>.has_offset);

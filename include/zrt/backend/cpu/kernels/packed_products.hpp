@@ -51,6 +51,17 @@ struct NibbleWords {
   }
 };
 
+/// The eight words of packed codes of two bits.
+struct PairWords {
+  const std::byte* at;
+  [[nodiscard]] ZRT_ALWAYS_INLINE I8x64 operator()(std::size_t i) const noexcept {
+    const I32 bits = load_i32(at + 64 * (i % 2));
+    const I32 moved = i < 2 ? bits : i < 4 ? shift_right<2>(bits) : i < 6 ? shift_right<4>(bits) : shift_right<6>(bits);
+    const I32 words = iand(moved, splat_u8(3));
+    return {words.low, words.high};
+  }
+};
+
 /// Calls add(g, c, pairs) for sums of the products of words word..word+kWords-1, four elements each, with activations
 /// from word `x_word` on as their first.
 template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, Codes kCodes, class Words, class F>
@@ -397,13 +408,19 @@ template <class Words> struct PackedRuns {
     return load_scales(form.scale, group + b * stride + form.offsets_at());
   }
 };
-/// One packed block of 256.
-struct PackedParts {
+/// One packed block of 256. Words: of the codes of 32 elements, eight.
+template <class Words> struct PackedParts {
   const PackedForm& form;
   const std::byte* block;
 
-  [[nodiscard]] ZRT_ALWAYS_INLINE NibbleWords words(std::size_t /*g*/, std::size_t word) const noexcept {
-    return {block + word / 8 * 256};
+  /// Words `word` and up, to the end of their 32 elements.
+  struct From {
+    Words words;
+    std::size_t first;
+    [[nodiscard]] ZRT_ALWAYS_INLINE I8x64 operator()(std::size_t i) const noexcept { return words(first + i); }
+  };
+  [[nodiscard]] ZRT_ALWAYS_INLINE From words(std::size_t /*g*/, std::size_t word) const noexcept {
+    return {{block + word / 8 * form.code_bytes()}, word % 8};
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE I32 factor(std::size_t /*g*/, std::size_t j) const noexcept {
     return panel_factors(quant::signed_bytes(block + form.factors_at() + 16 * j));
@@ -428,10 +445,10 @@ template <PackedForms kForms>
 [[nodiscard]] bool few_products(const PackedWeight& w, const std::byte* group, const Activations& x,
                                 std::uint32_t first, std::uint32_t rows, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
-  if (form.levels != nullptr || (form.bits != 4 && form.bits != 8)) return false;
+  if (form.levels != nullptr || (form.bits != 2 && form.bits != 4 && form.bits != 8)) return false;
   const std::size_t stride = form.block_bytes();
   if constexpr (kForms.run_32)
-    if (form.part == 0 && form.run == 32) {
+    if (form.part == 0 && form.run == 32 && form.bits != 2) {
       each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
         if (form.bits == 4)
           run_tile<1, columns.value, 1, Codes::of_five>(form, PackedRuns<NibbleWords>{form, group, stride}, 0,
@@ -447,8 +464,19 @@ template <PackedForms kForms>
       for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
         fetch(group + b * stride + kFetchAhead, stride);
         each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-          part_tile<1, columns.value, 8, Codes::of_five>(form, PackedParts{form, group + b * stride}, b, x, first, row,
-                                                         sums);
+          part_tile<1, columns.value, 8, Codes::of_five>(form, PackedParts<NibbleWords>{form, group + b * stride}, b, x,
+                                                         first, row, sums);
+        });
+      }
+      return true;
+    }
+  if constexpr (kForms.part_16)
+    if (form.part == 16 && form.bits == 2 && rows <= 2) {
+      for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+        fetch(group + b * stride + kFetchAhead, stride);
+        each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+          part_tile<1, columns.value, 16, Codes::of_five>(form, PackedParts<PairWords>{form, group + b * stride}, b, x,
+                                                          first, row, sums);
         });
       }
       return true;
