@@ -70,13 +70,18 @@ class Server:
             self.process.kill()
             self.process.wait()
 
+    def process_seconds(self):
+        """Of the process, threads that have ended included."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def cpu_seconds(self):
-        """Of each thread."""
+        """Of each thread, by the nanoseconds that the scheduler counts: a thread that runs for microseconds has no ticks."""
         found = {}
         for thread in os.listdir(f"/proc/{self.process.pid}/task"):
-            with open(f"/proc/{self.process.pid}/task/{thread}/stat", encoding="ascii") as file:
-                fields = file.read().rsplit(")", 1)[1].split()
-            found[thread] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            with open(f"/proc/{self.process.pid}/task/{thread}/schedstat", encoding="ascii") as file:
+                found[thread] = int(file.read().split()[0]) / 1e9
         return found
 
 
@@ -116,8 +121,9 @@ def lengths(r, scale):
 
 
 def throughput(server, o, clients):
-    """Prompt and answer tokens per second of requests that ended within the time."""
+    """Prompt and answer tokens per second, and all tokens per second of the server's processor time."""
     done, until = [], time.monotonic() + o.seconds
+    before = server.process_seconds()
 
     def client(number):
         r = random.Random(1000 * clients + number)
@@ -134,7 +140,8 @@ def throughput(server, o, clients):
         thread.join()
     # Every request that began is counted, and the time until the last one's end.
     took = max(end for end, _, _ in done) - began
-    return sum(p for _, p, _ in done) / took, sum(t for _, _, t in done) / took
+    prompts, answers = sum(p for _, p, _ in done), sum(t for _, _, t in done)
+    return prompts / took, answers / took, (prompts + answers) / (server.process_seconds() - before)
 
 
 def first_tokens(server, o, keys):
@@ -202,16 +209,17 @@ def milliseconds(values):
 
 
 def compare_throughput(o):
-    print("| clients | zrt: prompt, generated tokens/s | llama-server | ratio of generated |\n|---|---|---|---|")
+    print("| clients | zrt: prompt, generated tokens/s | llama-server | ratio of all | tokens by processor second: zrt, llama-server, "
+          "ratio |\n|---|---|---|---|---|")
     for clients in o.clients:
-        rounds = []
+        rows = []
         for _ in range(o.rounds):
             with of_zrt(o, clients, o.context) as server:
-                ours = throughput(server, o, clients)
+                p, g, by_time = throughput(server, o, clients)
             with of_peer(o, clients, o.context) as server:
-                theirs = throughput(server, o, clients)
-            rounds.append((ours, theirs))
-        rows = [(f"{p:,.0f}, {g:,.0f}", f"{q:,.0f}, {h:,.0f}", f"{g / h:.2f}") for (p, g), (q, h) in rounds]
+                q, h, peer_by_time = throughput(server, o, clients)
+            rows.append((f"{p:,.0f}, {g:,.0f}", f"{q:,.0f}, {h:,.0f}", f"{(p + g) / (q + h):.2f}",
+                         f"{by_time:,.0f}, {peer_by_time:,.0f}, {by_time / peer_by_time:.2f}"))
         print(f"| {clients} | " + " | ".join("; ".join(column) for column in zip(*rows)) + " |", flush=True)
 
 

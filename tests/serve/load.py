@@ -22,6 +22,7 @@ TENANTS = [{"id": "chat", "keys": ["chat-key-0123456789"], "queue": 24}, {"id": 
            {"id": "batch", "keys": ["batch-key-0123456789"], "priority": "batch", "slots": 3, "queue": 8}]
 KEYS = {"tenants": TENANTS + [{"id": "root", "keys": [ROOT], "admin": True}]}
 CONTEXT, SLOTS = 512, 12
+PATIENCE = 300  # seconds: batch work waits long on a machine that does much else
 LONG = {"model": "bard", "prompt": "a", "max_tokens": 450, "ignore_eos": True}
 # Slots and queue, or those of the tenant, are full; the client was told to come again.
 REFUSED = {(429, "rate_limit_exceeded"), (503, "overloaded")}
@@ -47,7 +48,7 @@ class Client:
         return self.random.choice(TENANTS)["keys"][0]
 
     def open(self, path, body, key=None):
-        connection = self.server.connect()
+        connection = self.server.connect(PATIENCE)
         connection.request("POST", path, json.dumps(body),
                            {"Content-Type": "application/json", "Authorization": f"Bearer {key or self.key()}"})
         return connection
@@ -116,7 +117,7 @@ class Client:
         head = (b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
                 b"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (self.key().encode(), len(body)))
         data = b""
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as client:
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=PATIENCE) as client:
             for piece in (head[:20], head[20:], body[:5], body[5:]):
                 client.sendall(piece)
                 time.sleep(0.1)

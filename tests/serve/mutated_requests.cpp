@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/serve/mutated_requests.cpp: requests near valid ones, through all readers: each is read, or is the client's fault.
+#include <zrt/engine/vocabulary.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chat_request.hpp>
@@ -220,21 +222,31 @@ TEST(MutatedRequests, AreReadOrAreTheClientsFault) {
     return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
   };
   const std::uint64_t count = number("ZRT_MUTATED_REQUESTS", 5000), first = number("ZRT_MUTATED_SEED", 1) << 32;
-  zrt::EngineOptions options;
-  options.context = 256;
-  program::ModelOptions of_model;
-  of_model.path = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
-  const auto model = program::open_model(of_model, options);
-  ASSERT_TRUE(model) << model.error().text();
-  const auto served =
-      served_model(**model, "bard", "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}");
-  ASSERT_TRUE(served) << served.error().text();
+  const auto file = zrt::model::GgufFile::open(ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf");
+  ASSERT_TRUE(file) << file.error().text();
+  auto vocabulary = zrt::read_vocabulary(*file, zrt::system_allocator());
+  ASSERT_TRUE(vocabulary) << vocabulary.error().text();
+  const auto tokenizer = zrt::text::Tokenizer::make(vocabulary->spec);
+  ASSERT_TRUE(tokenizer) << tokenizer.error().text();
+  auto trie = zrt::text::grammar::TokenTrie::make(*tokenizer);
+  ASSERT_TRUE(trie) << trie.error().text();
+  constexpr std::string_view kTemplate = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
+  auto chat_template = zrt::text::chat::ChatTemplate::make(kTemplate, "", "");
+  ASSERT_TRUE(chat_template) << chat_template.error().text();
+  ServedModel served;
+  served.id = "bard";
+  served.tokenizer = &*tokenizer;
+  served.context = 256;
+  served.vocabulary = static_cast<std::uint32_t>(tokenizer->vocab_size());
+  served.chat_template.emplace(std::move(*chat_template));
+  served.format = &zrt::text::chat::reply_format_of(kTemplate);
+  served.grammars = std::make_unique<GrammarCache>(std::move(*trie));
   std::map<int, std::uint64_t> found;
   for (std::uint64_t i = 0; i < count; ++i) {
     Random r(first + i);
     const std::string text = request(r);
     try {
-      const int status = status_of(text, **served, r);
+      const int status = status_of(text, served, r);
       ++found[status];
       ASSERT_TRUE(status == 200 || (status >= 400 && status < 500) || status == 501 || status == 505)
           << "request " << i << ", status " << status << ": " << text;

@@ -265,7 +265,7 @@ def embeddings_are_shared(program, model):
 
 
 def drained(program, model):
-    with Server(program, model, "--context", "4096") as s:
+    with Server(program, model, "--context", "4096", "--drain", "300") as s:
         _, answer = long_stream(s, 4000)
         s.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
