@@ -139,6 +139,22 @@ TEST_F(SlowClients, ALastTokenIsHeldBesideASlotThatIsFree) {
   }
 }
 
+TEST_F(SlowClients, AnAnswerWhoseTenantGoesBeforeItsLastTokenIsReadIsNotWhole) {
+  const auto engine = open({.slots = 1});
+  Request r = test::sampled_request(prompt_, 1, 1);
+  const auto tenant = engine->create_tenant({});
+  ASSERT_TRUE(tenant);
+  r.tenant = *tenant;
+  const auto id = engine->submit(r);
+  ASSERT_TRUE(id && engine->pause(*id));
+  for (int i = 0; i < 4; ++i) step(*engine);
+  EXPECT_EQ(engine->running(), 0u) << "all is computed";
+  ASSERT_TRUE(engine->remove_tenant(*tenant));
+  EXPECT_EQ(step(*engine), 0u);
+  EXPECT_EQ(heard_[*id].finish, FinishReason::cancelled);
+  EXPECT_TRUE(heard_[*id].tokens.empty());
+}
+
 TEST_F(SlowClients, OneThatNeverReadHasItsFirstTokenHeld) {
   const auto engine = open({.slots = 1});
   const RequestId slow = submit(*engine, 1);

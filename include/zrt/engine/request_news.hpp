@@ -45,7 +45,7 @@ template <class B, class O, class Model> class RequestNews {
         Owned<ActiveRequest> ended = serving_.end(event.subject);
         if (event.end == serve::EndReason::client_too_slow)
           ended->finish = FinishReason::client_too_slow;
-        else if (ended->finish == FinishReason::none)
+        else if (ended->finish == FinishReason::none || lost_its_end(*ended, event.end))
           name_end(*ended, event.end);
         end(std::move(ended), on_token);
       }
@@ -169,6 +169,12 @@ template <class B, class O, class Model> class RequestNews {
   [[nodiscard]] const Error& last_error() const noexcept { return last_error_; }
 
  private:
+  /// Whether an answer that was complete ended before its client had the last token, by something else than that.
+  [[nodiscard]] static bool lost_its_end(const ActiveRequest& a, serve::EndReason why) noexcept {
+    const bool complete = a.finish == FinishReason::length || a.finish == FinishReason::context ||
+                          a.finish == FinishReason::stop_token || a.finish == FinishReason::stop_string;
+    return complete && a.drawn.size() != 0 && why != serve::EndReason::length && why != serve::EndReason::stopped;
+  }
   /// Says how a request ended that the scheduler ended by itself.
   static void name_end(ActiveRequest& a, serve::EndReason why) noexcept {
     a.finish = FinishReason::cancelled;
