@@ -61,7 +61,7 @@ TEST_F(VulkanLoopTurns, SoIsAttention) {
   static_assert(ends(turns("paged_attention_f16", {1, 1, kDim, kDim, 0, 0, 0, kLast / 16 + 1, 0})));
   static_assert(!ends(turns("paged_attention_f16", {1, 1, kDim, kDim, 0, 0, 0, kLast / 15, 0})));
   Pages p(random, {1, 1, kDim, kDim}, DType::f16, {kLast});
-  expect_attention(DeviceKernels(), random, p, false, 0.0f, 0);
+  expect_attention(DeviceKernels(), random, p, false, 0.0f, 0, 0);
 }
 
 TEST_F(VulkanLoopTurns, SoAreMixers) {
