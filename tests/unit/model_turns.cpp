@@ -220,18 +220,40 @@ TEST(TenantService, CountsByWeightAndLiftsWhoComesBack) {
   service.note(0, ServiceClass::standard, true);
   service.note(1, ServiceClass::standard, true);
   service.note(2, ServiceClass::batch, false);
+  service.settle();
   service.charge(0, 32, 16);
   service.charge(1, 32, 32);
   EXPECT_EQ(service.had(0), 2 * serve::kServiceUnit);
   EXPECT_EQ(service.had(1), serve::kServiceUnit);
   service.note(1, ServiceClass::standard, false);
+  service.settle();
   service.charge(0, 160, 16);
   service.note(1, ServiceClass::standard, true);
+  service.settle();
   EXPECT_EQ(service.had(1), service.had(0)) << "idleness banks nothing";
   service.note(2, ServiceClass::batch, true);
+  service.settle();
   EXPECT_EQ(service.had(2), 0u) << "another class is no measure";
   service.begin(1);
   EXPECT_EQ(service.had(1), 0u);
+}
+
+TEST(TenantService, TheOrderOfTenantsDecidesNothing) {
+  for (const bool swapped : {false, true}) {
+    serve::TenantService service(system_allocator());
+    ASSERT_TRUE(service.resize(4));
+    const std::uint32_t more = swapped ? 0 : 1, less = swapped ? 1 : 0;
+    const auto note = [&](bool first, bool others) {
+      for (std::uint32_t t = 0; t < 4; ++t) service.note(t, ServiceClass::standard, t < 2 ? first : others);
+      service.settle();
+    };
+    note(true, false);
+    service.charge(more, 80, 16);
+    service.charge(less, 16, 16);
+    note(false, false);  // both leave in one step
+    note(false, true);   // and two come in another
+    for (const std::uint32_t t : {2u, 3u}) EXPECT_EQ(service.had(t), 5 * serve::kServiceUnit) << t;
+  }
 }
 
 }  // namespace

@@ -114,28 +114,36 @@ class ModelWitness {
     return !engines_[m]->has_ended(r) && !(r.cancelled && !engines_[m]->is_resident());
   }
 
+  [[nodiscard]] bool asks(std::size_t t) const {
+    for (std::size_t m = 0; m < engines_.size(); ++m)
+      for (const Sent& r : engines_[m]->sent())
+        if (r.tenant == tenants_[t].id && counts(m, r)) return true;
+    return false;
+  }
+  /// Tenants that come back are lifted to the least of those of their class that stayed, or else to the one that left
+  /// last, whatever order they stand in.
   void note_tenants() {
+    constexpr auto kNobody = ~std::uint64_t{0};
+    std::array<std::uint64_t, serve::kServiceClasses> stayed{}, left{};
+    stayed.fill(kNobody);
+    std::vector<std::size_t> back, away;
     for (std::size_t t = 0; t < tenants_.size(); ++t) {
       if (!tenants_[t].live) continue;
-      bool busy = false;
-      for (std::size_t m = 0; m < engines_.size(); ++m)
-        for (const Sent& r : engines_[m]->sent()) busy = busy || (r.tenant == tenants_[t].id && counts(m, r));
-      Kept& kept = kept_[t];
       const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
-      if (busy && !kept.busy) lift(t);
-      if (!busy && kept.busy) last_[c] = kept.had;
-      kept.busy = busy;
+      const bool busy = asks(t);
+      if (busy && kept_[t].busy) stayed[c] = std::min(stayed[c], kept_[t].had);
+      if (busy && !kept_[t].busy) back.push_back(t);
+      if (!busy && kept_[t].busy) away.push_back(t);
+      kept_[t].busy = busy;
     }
-  }
-  void lift(std::size_t t) {
-    bool any = false;
-    std::uint64_t least = last_[static_cast<std::size_t>(tenants_[t].quota.service)];
-    for (std::size_t i = 0; i < tenants_.size(); ++i) {
-      if (!tenants_[i].live || !kept_[i].busy || tenants_[i].quota.service != tenants_[t].quota.service) continue;
-      least = any ? std::min(least, kept_[i].had) : kept_[i].had;
-      any = true;
+    for (const std::size_t t : away) {
+      const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
+      last_[c] = left[c] = std::max(left[c], kept_[t].had);
     }
-    kept_[t].had = std::max(kept_[t].had, least);
+    for (const std::size_t t : back) {
+      const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
+      kept_[t].had = std::max(kept_[t].had, stayed[c] == kNobody ? last_[c] : stayed[c]);
+    }
   }
   void front(std::size_t m, Model& model) const {
     model.service = serve::kServiceClasses;

@@ -424,17 +424,21 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
         state.service = serve::kServiceClasses;
         state.had = 0;
       }
+      std::array<std::uint32_t, kMostTenants> asks{};  // models, a bit each
       for (std::uint32_t t = 0; t < kMostTenants; ++t) {
         if (!tenants[t].live) continue;
-        std::uint32_t asks = 0;
         for (std::size_t m = 0; m < models.size(); ++m)
-          asks |= models[m].engine->use(tenants[t].ids[m]).busy ? 1u << m : 0u;
-        service.note(t, tenants[t].quota.service, asks != 0 || !keeps(ModelRule::lift_service));
+          asks[t] |= models[m].engine->use(tenants[t].ids[m]).busy ? 1u << m : 0u;
+        service.note(t, tenants[t].quota.service, asks[t] != 0 || !keeps(ModelRule::lift_service));
+      }
+      service.settle();
+      for (std::uint32_t t = 0; t < kMostTenants; ++t) {
+        if (!tenants[t].live) continue;
         const auto rank = static_cast<std::uint32_t>(tenants[t].quota.service);
         for (std::size_t m = 0; m < models.size(); ++m) {
           serve::ModelState& state = states[m];
           const bool first = rank < state.service || (rank == state.service && service.had(t) < state.had);
-          if ((asks >> m & 1u) == 0 || !first) continue;
+          if ((asks[t] >> m & 1u) == 0 || !first) continue;
           state.service = rank;
           state.had = service.had(t);
         }
