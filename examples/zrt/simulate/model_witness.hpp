@@ -86,7 +86,7 @@ class ModelWitness {
     std::uint32_t service = 0;  ///< of the tenant in front
     std::uint64_t had = 0;
     std::uint32_t waited = 0;   ///< steps in which it could step and did not
-    std::uint32_t since = 0;    ///< the same, and steps in which nobody did
+    std::uint32_t since = 0;    ///< the same, steps in which nobody did, and those in which it waited for memory
     std::uint32_t wants = 0;    ///< steps that it waited for memory
     std::uint32_t lacks = 0;    ///< of these, those in which nobody stood in its way that waits for a rate
     std::uint32_t stays = 0;    ///< steps since it came
@@ -192,6 +192,7 @@ class ModelWitness {
       SimulatedEngine& e = *engines_[m];
       Model& model = models_[m];
       const bool went = e.evictions() != model.evictions;
+      if (went) model.since = 0;
       if (went && model.has_requests && !model.drained && !drains[m] && hungry + 1 < patience)
         fail(called(m) + " goes though it has requests and nobody has waited");
       if (went && !model.has_requests && !model.drained) oldest(m);
@@ -242,7 +243,7 @@ class ModelWitness {
       }
       const bool passed_over = model.ready && m != stepped && engines_[m]->is_resident();
       model.waited = passed_over ? model.waited + 1 : 0;
-      model.since = m == stepped || !model.ready ? 0 : model.since + 1;
+      model.since = m == stepped || !(model.ready || model.waits) ? 0 : model.since + 1;
       if (model.waited > script_.turn_patience + engines_.size()) fail(called(m) + " is passed over");
     }
   }

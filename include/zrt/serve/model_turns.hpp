@@ -46,8 +46,8 @@ struct ModelTurnLimits {
 /// choices.
 ///
 /// A step belongs to one model: the one whose tenant in front has the first class, then the least service of all models,
-/// then the one that has waited longest. A model that could step and has not for `turn_patience` steps goes before these,
-/// so it waits at most that and a step of each other model.
+/// then the one that has waited longest. A model that has not stepped for `turn_patience` steps though it could, or waited
+/// for memory, goes before these, so it waits at most that and a step of each other model.
 ///
 /// The models in memory never exceed the bound. One that wants in takes the place of those without requests, the longest
 /// unused first; after `turn_patience` steps also of those whose requests all wait for something else, such as a rate.
