@@ -162,7 +162,7 @@ def tenants_that_change(program, model):
         # Reservations that do not fit change nothing, and end nothing that runs.
         connection, answer = begin(s, ALICE, max_tokens=2000)
         data = answer.read(1)
-        s.write_keys({"tenants": [root, {"id": "alice", "keys": [ALICE], "pages": 1},
+        s.write_keys({"tenants": [admin, {"id": "alice", "keys": [ALICE], "pages": 1},
                                   {"id": "bob", "keys": [BOB], "reserved_pages": 1 << 20}]})
         s.process.send_signal(signal.SIGHUP)
         for _ in range(100):
