@@ -14,7 +14,7 @@ from server import Server, run_all, events_of
 
 ALICE, BOB, ROOT = "alice-key-0123456789", "bob-key-0123456789", "root-key-0123456789"
 KEYS = {"tenants": [{"id": "alice", "keys": [ALICE]}, {"id": "bob", "keys": [BOB], "slots": 1, "queue": 2},
-                    {"id": "root", "keys": [ROOT], "admin": True, "priority": "standard"}]}
+                    {"id": "admin", "keys": [ROOT], "admin": True, "priority": "standard"}]}
 BODY = {"model": "bard", "prompt": "a", "max_tokens": 2}
 LONG = {"model": "bard", "prompt": "a", "max_tokens": 250, "ignore_eos": True}
 
@@ -186,25 +186,25 @@ def tenants_that_change(program, model):
                     return
                 time.sleep(0.02)
             raise AssertionError("the file was not read")
-        root = {"id": "root", "keys": [ROOT], "admin": True, "priority": "standard"}
+        admin = {"id": "admin", "keys": [ROOT], "admin": True, "priority": "standard"}
         connection, answer = begin(s, ALICE, max_tokens=2000)
         data = answer.read(1)
         assert s.ask("POST", "/v1/completions", BODY, key=ROOT)[0] == 200
-        change([root, {"id": "bob", "keys": [BOB], "priority": "batch"}], ALICE, 401)
+        change([admin, {"id": "bob", "keys": [BOB], "priority": "batch"}], ALICE, 401)
         data += answer.read()
         assert events_of(data)[-1] == "[DONE]"
         connection.close()
         assert s.ask("POST", "/v1/completions", BODY, key=BOB)[0] == 200
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ROOT)[2]["completion_tokens"] == 2000
-        assert s.ask("GET", "/v1/tenants/root/usage", key=ROOT)[2]["completion_tokens"] == 2
+        assert s.ask("GET", "/v1/tenants/admin/usage", key=ROOT)[2]["completion_tokens"] == 2
         # One that comes back goes on counting.
-        change([root, {"id": "alice", "keys": [ALICE]}], ALICE, 200)
+        change([admin, {"id": "alice", "keys": [ALICE]}], ALICE, 200)
         assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["completion_tokens"] == 2002
         # Reservations that do not fit change nothing, and end nothing that runs.
         connection, answer = begin(s, ALICE, max_tokens=2000)
         data = answer.read(1)
-        s.write_keys({"tenants": [root, {"id": "alice", "keys": [ALICE], "pages": 1},
+        s.write_keys({"tenants": [admin, {"id": "alice", "keys": [ALICE], "pages": 1},
                                   {"id": "bob", "keys": [BOB], "reserved_pages": 1 << 20}]})
         s.process.send_signal(signal.SIGHUP)
         for _ in range(100):

@@ -255,6 +255,23 @@ TEST(TenantService, TheOrderOfTenantsDecidesNothing) {
     for (const std::uint32_t t : {2u, 3u}) EXPECT_EQ(service.had(t), 5 * serve::kServiceUnit) << t;
   }
 }
+TEST(TenantService, WhoLeavesInAStepIsNoMeasureOfWhoComesInIt) {
+  for (const bool swapped : {false, true}) {
+    serve::TenantService service(system_allocator());
+    ASSERT_TRUE(service.resize(3));
+    const std::uint32_t leaves = swapped ? 0 : 2, comes = swapped ? 2 : 0, stays = 1;
+    const auto note = [&](bool first_is_there) {
+      for (std::uint32_t t = 0; t < 3; ++t)
+        service.note(t, ServiceClass::standard, t == stays || (t == leaves) == first_is_there);
+      service.settle();
+    };
+    note(true);
+    service.charge(leaves, 16, 16);
+    service.charge(stays, 80, 16);
+    note(false);
+    EXPECT_EQ(service.had(comes), service.had(stays));
+  }
+}
 
 }  // namespace
 }  // namespace model_turns_test

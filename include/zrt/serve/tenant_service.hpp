@@ -6,6 +6,9 @@
 #include <zrt/serve/quota.hpp>
 #include <zrt/serve/tenant_row.hpp>
 
+#include <array>
+#include <cstdint>
+
 namespace zrt::inline ZRT_ABI::serve {
 
 /// Service by tenant over all models, as a scheduler counts it over the slots of one: divided by weight, and lifted to the
@@ -61,7 +64,7 @@ class TenantService {
   };
 
   Vector<Row> rows_;
-  std::array<std::uint64_t, kServiceClasses> last_{};  ///< of the tenant of each class that became idle last
+  std::array<std::uint64_t, kServiceClasses> last_{};  ///< what the tenant of each class had that became idle last
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve
