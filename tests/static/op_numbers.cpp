@@ -14,7 +14,7 @@ static_assert(!zrt::number_fits(52, fused) && !zrt::number_fits(53, fused) && !z
 static_assert(!zrt::number_fits(128, fused) && !zrt::number_fits(32, macro) && !zrt::number_fits(103, primitive));
 
 // Parameter blocks stand in plan files: a size that changes needs another version.
-static_assert(sizeof(MultiheadAttention::Params) == 72 && sizeof(Rope::Params) == 36 && sizeof(Linear::Params) == 4);
+static_assert(sizeof(MultiheadAttention::Params) == 76 && sizeof(Rope::Params) == 36 && sizeof(Linear::Params) == 4);
 static_assert(sizeof(FlashAttnBatched::Params) == 32 && sizeof(RmsNorm::Params) == 12 && sizeof(LmHead::Params) == 12);
 static_assert(sizeof(SampleRequest) == 64);
 
