@@ -18,7 +18,7 @@ std::string random_id(std::string_view prefix) {
 
 void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics) {
   if (error.retry_after != 0) exchange.add_header("Retry-After", std::to_string(error.retry_after));
-  if (error.status == 401) exchange.add_header("WWW-Authenticate", "Bearer");
+  if (error.status == 401) exchange.add_header("WWW-Authenticate", error.challenge);
   metrics.answered(error.status);
   exchange.reply(error.status, "application/json", text_of(error_json(error)));
 }
