@@ -5,6 +5,7 @@
 #include "transport.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -246,11 +247,12 @@ std::string head_of(int status, std::string_view content_type, const Headers& he
   return out;
 }
 
-std::string chunk_of(std::string_view bytes) {
+/// Appends a chunk. One without bytes would end the stream.
+void append_chunk(std::string& out, std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";
-  std::string size;
-  for (std::size_t n = bytes.size(); n != 0; n >>= 4) size.insert(size.begin(), digits[n & 15]);
-  return size.append("\r\n").append(bytes).append("\r\n");
+  if (bytes.empty()) return;
+  for (auto left = (std::bit_width(bytes.size()) + 3) / 4; left-- != 0;) out += digits[bytes.size() >> 4 * left & 15u];
+  out.append("\r\n").append(bytes).append("\r\n");
 }
 
 /// The exchange of a request that came through a socket.
@@ -295,7 +297,8 @@ class SocketExchange final : public Exchange {
     chunked_ = request_.minor == 1;
     connection_->closes |= all_->drains() || !chunked_;
     connection_->streams = true;
-    connection_->heartbeat = framed(heartbeat);
+    connection_->heartbeat.clear();
+    frame(connection_->heartbeat, heartbeat);
     put(head_of(200, content_type, headers_, connection_->closes) +
         (chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"));
   }
@@ -303,7 +306,7 @@ class SocketExchange final : public Exchange {
     const std::lock_guard lock(connection_->mutex);
     if (connection_->left) return false;
     if (connection_->unsent() + bytes.size() > all_->options().unread_bytes) return false;
-    put(framed(bytes));
+    put_by([&](std::string& out) { frame(out, bytes); });
     return !connection_->left;
   }
   bool full(std::function<void()> hear) override {
@@ -321,7 +324,10 @@ class SocketExchange final : public Exchange {
     if (!std::exchange(streams_, false)) return;
     const std::lock_guard lock(connection_->mutex);
     connection_->closes = true;
-    finish(last_bytes.empty() ? "" : framed(last_bytes) + (chunked_ ? "0\r\n\r\n" : ""));
+    std::string out;
+    frame(out, last_bytes);
+    if (chunked_ && !last_bytes.empty()) out += "0\r\n\r\n";
+    finish(out);
   }
 
   bool gone() const override {
@@ -340,13 +346,20 @@ class SocketExchange final : public Exchange {
   }
 
  private:
-  [[nodiscard]] std::string framed(std::string_view bytes) const {
-    return chunked_ ? chunk_of(bytes) : std::string(bytes);
+  void frame(std::string& out, std::string_view bytes) const {
+    if (chunked_)
+      append_chunk(out, bytes);
+    else
+      out += bytes;
   }
   void put(std::string_view bytes) {
+    put_by([&](std::string& out) { out += bytes; });
+  }
+  /// Sends what `add` appends.
+  template <class F> void put_by(F add) {
     if (connection_->left) return;
     const bool waited = connection_->unsent() != 0;
-    connection_->out += bytes;
+    add(connection_->out);
     connection_->written = Clock::now();
     if (!waited) connection_->progress = connection_->written;
     connection_->flush();
