@@ -119,7 +119,7 @@ class TrainLoop {
   [[nodiscard]] bool tell(const Training::Outcome& outcome, double rate) const {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     const double speed = static_cast<double>(progress_.steps - first_) / seconds;
-    const Validation* held = examples_.held.count != 0 ? &progress_.validations.back() : nullptr;
+    const HeldOutLoss* held = examples_.held.count != 0 ? &progress_.validations.back() : nullptr;
     if (o_.json) {
       nlohmann::ordered_json json{{"step", progress_.steps}, {"loss", outcome.loss}, {"rate", rate}};
       if (training_.has_accuracy()) json["accuracy"] = outcome.accuracy;

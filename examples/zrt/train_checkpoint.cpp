@@ -84,7 +84,7 @@ zrt::Result<void> write_checkpoint(const std::string& path, const TrainOptions& 
     members.push_back({std::string(name), write_npy(array)});
   };
   std::vector<float> held;
-  for (const Validation& v : progress.validations)
+  for (const HeldOutLoss& v : progress.validations)
     held.insert(held.end(), {static_cast<float>(v.step), v.loss, v.accuracy});
   const auto identity = identity_of(o, examples, progress.steps);
   const auto extent = [](std::size_t count) { return zrt::Dim(static_cast<std::uint32_t>(count)); };

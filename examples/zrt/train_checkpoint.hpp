@@ -11,7 +11,7 @@ namespace program {
 struct TrainProgress {
   std::uint64_t steps = 0;  ///< done
   std::vector<float> losses{};
-  std::vector<Validation> validations{};
+  std::vector<HeldOutLoss> validations{};
 };
 
 /// Writes parameters and state of the optimizer by their names, and the progress, as a .npz archive.

@@ -29,9 +29,9 @@ std::vector<CurvePoint> points_of(const std::vector<float>& losses) {
   return points;
 }
 
-std::string number_text(double number) {
+std::string number_text(double number, int digits = 4) {
   char text[32];
-  (void)std::snprintf(text, sizeof text, "%.4g", number);
+  (void)std::snprintf(text, sizeof text, "%.*g", digits, number);
   return text;
 }
 
@@ -57,10 +57,10 @@ std::string text_at(double x, double y, std::string_view anchor, const std::stri
 
 }  // namespace
 
-std::string loss_curve(const std::vector<float>& losses, const std::vector<Validation>& validations) {
+std::string loss_curve(const std::vector<float>& losses, const std::vector<HeldOutLoss>& validations) {
   std::vector<CurvePoint> batches = points_of(losses);
   std::vector<CurvePoint> held;
-  for (const Validation& v : validations) held.push_back({static_cast<double>(v.step), static_cast<double>(v.loss)});
+  for (const HeldOutLoss& v : validations) held.push_back({static_cast<double>(v.step), static_cast<double>(v.loss)});
   CurveScale scale{std::max(1.0, static_cast<double>(losses.size())), 0, 1};
   if (!batches.empty()) scale.least = scale.most = batches[0].loss;
   for (const auto* line : {&batches, &held})
@@ -75,7 +75,7 @@ std::string loss_curve(const std::vector<float>& losses, const std::vector<Valid
   for (int i = 0; i <= 4; ++i) {
     const double loss = scale.least + (scale.most - scale.least) * i / 4, step = scale.steps * i / 4;
     svg += "<path stroke=\"#ddd\" d=\"M" + number_text(kLeft) + " " + number_text(scale.y(loss)) + "h" +
-           number_text(kWidth) + "\"/>\n" + text_at(kLeft - 8, scale.y(loss) + 4, "end", number_text(loss)) +
+           number_text(kWidth) + "\"/>\n" + text_at(kLeft - 8, scale.y(loss) + 4, "end", number_text(loss, 3)) +
            text_at(scale.x(step), kTop + kHeight + 18, "middle", number_text(step));
   }
   svg += polyline(batches, scale, "#5b7cc4") + polyline(held, scale, "#d0532b");

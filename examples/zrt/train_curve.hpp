@@ -9,7 +9,7 @@
 namespace program {
 
 /// What examples that are held out gave after a number of steps.
-struct Validation {
+struct HeldOutLoss {
   std::uint64_t step = 0;
   float loss = 0;
   float accuracy = 0;
@@ -17,6 +17,6 @@ struct Validation {
 
 /// An SVG drawing of the loss by steps: a line through the batches' (means of several where there are more than points),
 /// and one through those of the held-out examples.
-[[nodiscard]] std::string loss_curve(const std::vector<float>& losses, const std::vector<Validation>& validations);
+[[nodiscard]] std::string loss_curve(const std::vector<float>& losses, const std::vector<HeldOutLoss>& validations);
 
 }  // namespace program
