@@ -105,6 +105,40 @@ TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
   EXPECT_EQ(name(refused->refusal), "queue_full");
 }
 
+TEST(TenantScheduler, WhenToComeBackIsThePaceOfABusyMachine) {
+  Bench bench(two_slots());
+  const Handle tenant = bench.tenant(ServiceClass::batch);
+  for (int i = 0; i < 4; ++i) {
+    bench.now += 3'600'000'000'000u;
+    bench.step({bench.request(tenant, 16, 2)});
+    bench.step();
+    bench.step();
+  }
+  ASSERT_EQ(bench.scheduler.ledger(tenant)->requests_finished, 4u);
+  std::vector<Arrival> burst;
+  for (int i = 0; i < 6; ++i) burst.push_back(bench.request(tenant, 16, 8));
+  const StepPlan plan = bench.step(burst);
+  ASSERT_NE(find(plan, EventKind::refused), nullptr);
+  EXPECT_LE(find(plan, EventKind::refused)->retry_after, 100'000'000u) << "hours without requests are no pace";
+}
+
+TEST(TenantScheduler, LatenciesBeginWithTheClock) {
+  Bench bench(two_slots());
+  const auto stop_clock = [&] { bench.now = std::uint64_t{0} - 1'000'000; };
+  stop_clock();
+  const Handle tenant = bench.tenant(ServiceClass::interactive);
+  stop_clock();
+  bench.step({bench.request(tenant, 16, 4), bench.request(tenant, 100, 2)});
+  stop_clock();
+  bench.step();
+  bench.now = 3'600'000'000'000u;
+  for (int i = 0; i < 6; ++i) bench.step();
+  const TenantLedger& ledger = *bench.scheduler.ledger(tenant);
+  ASSERT_EQ(ledger.requests_finished, 2u);
+  EXPECT_LE(ledger.first_token.percentile(100), 10'000'000u);
+  EXPECT_LE(ledger.token_gap.percentile(100), 10'000'000u);
+}
+
 TEST(TenantScheduler, ATenantsQueueIsFullWhenItsSlotsAreToo) {
   Bench bench(four_slots());
   Arrival a;

@@ -81,7 +81,7 @@ template <class Rules> struct SchedulerState {
   std::uint64_t sequence = 0;
   /// Virtual service of the tenant of each class that became idle last.
   std::array<std::uint64_t, kServiceClasses> last_service{};
-  std::uint64_t last_end = 0;           ///< when a request left its slot
+  std::uint64_t last_end = 0;           ///< when a request left its slot, or came to an idle machine
   std::uint64_t end_gap = 100'000'000;  ///< nanoseconds from one such end to the next, smoothed
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
