@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <support/scheduler_bench.hpp>
+#include <utility>
 #include <vector>
 
 namespace scheduler_unit_test {
@@ -88,6 +90,54 @@ TEST(TenantScheduler, APrefixIsTheAdaptersOwn) {
       EXPECT_EQ(find(plan, EventKind::admitted)->value, found) << "the same tokens under adapter " << adapter;
       bench.step();
     }
+}
+
+TEST(TenantScheduler, ASlotShowsWhoseItIs) {
+  SchedulerLimits limits = two_slots();
+  limits.model = 5;
+  Bench bench(limits);
+  const Handle tenant = bench.tenant(ServiceClass::batch);
+  Arrival a = bench.request(tenant, 40, 1);
+  a.adapter = 3;
+  const StepPlan plan = bench.step({a});
+  const SlotRow& row = bench.scheduler.state().slots[plan.runs[0].slot];
+  EXPECT_EQ(row.tenant, tenant);
+  EXPECT_EQ(row.request, plan.runs[0].request);
+  EXPECT_EQ(row.model, 5u);
+  EXPECT_EQ(row.adapter, 3u);
+  EXPECT_EQ(row.prompt_tokens, 40u);
+  EXPECT_EQ(row.pages, 3u);
+  EXPECT_EQ(row.priority, static_cast<std::uint32_t>(ServiceClass::batch));
+}
+
+/// A hash of one bit, so that half of all keys meet in one list.
+TEST(PrefixTreeKey, EachOfItsFieldsTellsPagesApart) {
+  for (const std::uint32_t bits : {1u, 64u}) {
+    auto tree = PrefixTree<AllRules>::make(4, {}, bits, {}, zrt::system_allocator());
+    ASSERT_TRUE(tree);
+    const PrefixDomain domain{9, 1, 2, 3, 4};
+    std::array<std::uint32_t, zrt::kPageTokens> tokens{};
+    tree->insert(0, domain, kNone, tokens.data());
+    EXPECT_EQ(tree->find(domain, kNone, tokens.data()), 0u);
+    EXPECT_EQ(tree->find(domain, 0, tokens.data()), kNone) << "the page before";
+    PrefixDomain scope = domain;
+    scope.scope = kGroupScope | 9;
+    EXPECT_EQ(tree->find(scope, kNone, tokens.data()), kNone) << "a group is no tenant of the same number";
+    for (const auto field :
+         {&PrefixDomain::model, &PrefixDomain::kv_type, &PrefixDomain::cache_group, &PrefixDomain::adapter}) {
+      PrefixDomain other = domain;
+      ++(other.*field);
+      EXPECT_EQ(tree->find(other, kNone, tokens.data()), kNone);
+    }
+    PrefixDomain swapped = domain;
+    std::swap(swapped.model, swapped.kv_type);
+    EXPECT_EQ(tree->find(swapped, kNone, tokens.data()), kNone);
+    for (std::uint32_t& token : tokens) {
+      ++token;
+      EXPECT_EQ(tree->find(domain, kNone, tokens.data()), kNone);
+      --token;
+    }
+  }
 }
 
 TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {

@@ -511,6 +511,7 @@ template <class B, class Families, class O> class EngineCore {
     news_.finish_those_at_their_limit(on_token);
     news_.tell(on_token);
     const serve::StepPlan plan = plan_step(stop);
+    serving_.audit();
     news_.tell(on_token);
     if (plan.runs.empty()) return {};
     outcomes_.begin(plan);
@@ -610,6 +611,7 @@ template <class B, class Families, class O> class EngineCore {
       if (!completed) a.error = completed.error();
     }
     serving_.scheduler().settle({});
+    serving_.audit();
     news_.tell(on_token);
     if (!completed) return std::unexpected<Error>(completed.error());
     return run_step(on_token, stop);  // the poll still says stop

@@ -102,7 +102,7 @@ template <class Rules> struct SchedulerState {
     return lists.span().subspan(std::size_t{slot} * list_pages, slots[slot].pages);
   }
   [[nodiscard]] PrefixDomain domain(const RequestRow& r) const noexcept {
-    return {tenants[r.tenant].scope(r.tenant), 0, 0, 0, r.adapter};
+    return {tenants[r.tenant].scope(r.tenant), limits.model, limits.kv_type, 0, r.adapter};
   }
   [[nodiscard]] Handle request_handle(std::uint32_t row) const noexcept {
     return handle_of(row, requests[row].generation);
