@@ -320,7 +320,7 @@ template <class B> class Serving {
     serve::SchedulerLimits l;
     l.slots = sizes.slots;
     l.pages = sizes.pages;
-    l.prefix_pages = 0;
+    l.prefix_pages = options.prefix_pages;
     l.context = context_ + 1;  // the last token is never computed
     l.step_tokens = sizes.prefill_tokens;
     l.draft_tokens = options.draft_tokens;
