@@ -82,8 +82,9 @@ def string(text):
     return struct.pack("<Q", len(text.encode())) + text.encode()
 
 
-def write_vocabulary(path, model, pre, tokens, types, merges, ids, scores=(), flags=()):
-    """A file that holds a vocabulary alone; `ids` are those of named tokens, `flags` the names of what is true."""
+def write_vocabulary(path, model, pre, tokens, types, merges, ids, scores=(), flags=(), names=("llama", "")):
+    """A file that holds a vocabulary alone; `ids` are those of named tokens, `flags` the names of what is true, `names`
+    the architecture and the name of the model."""
 
     def text(key, value):
         return string(key) + struct.pack("<I", 8) + string(value)
@@ -91,7 +92,8 @@ def write_vocabulary(path, model, pre, tokens, types, merges, ids, scores=(), fl
     def texts(key, values):
         return string(key) + struct.pack("<IIQ", 9, 8, len(values)) + b"".join(map(string, values))
 
-    pairs = [text("general.architecture", "llama"),
+    pairs = [text("general.architecture", names[0]),
+             text("general.name", names[1]),
              text("tokenizer.ggml.model", model),
              text("tokenizer.ggml.pre", pre),
              texts("tokenizer.ggml.tokens", tokens),
