@@ -118,6 +118,13 @@ def write_gguf(path, name, words):
                      {key: len(tokens) - 1 for key in ("bos", "eos")})
 
 
+def asked(program, model, text_file, *options):
+    """The ids of a text."""
+    done = subprocess.run([program, "-m", model, "-f", text_file, "--ids", "--log-disable", "--no-escape", *options],
+                          capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
 def main():
     vocabularies = {kind: vocabulary(kind == "characters") for kind in ("bytes", "characters")}
     results = {}
@@ -129,9 +136,7 @@ def main():
             ids = []
             for text in TEXTS:
                 text_file.write_bytes(text.encode())
-                done = subprocess.run([sys.argv[1], "-m", model, "-f", text_file, "--ids", "--no-parse-special",
-                                       "--log-disable", "--no-escape"], capture_output=True, check=True)
-                ids.append(json.loads(done.stdout))
+                ids.append(asked(sys.argv[1], model, text_file, "--no-parse-special"))
             results.setdefault((kind, json.dumps(ids)), []).append(name)
     cases = [{"vocabulary": kind, "names": names, "ids": json.loads(ids)} for (kind, ids), names in results.items()]
     out = pathlib.Path(__file__).parents[1] / "data/tokenizer/pre_tokenizers.json"

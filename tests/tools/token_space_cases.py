@@ -10,7 +10,6 @@ models by their names, architectures and pre-tokenizers; all vocabularies here h
 
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -43,9 +42,7 @@ def main():
             for text in TEXTS:
                 text_file.write_bytes(text.encode())
                 for kind, more in (("plain", ["--no-parse-special"]), ("parsed", [])):
-                    done = subprocess.run([sys.argv[1], "-m", model, "-f", text_file, "--ids", "--log-disable", "--no-bos",
-                                           "--no-escape", *more], capture_output=True, check=True)
-                    ids[kind].append(json.loads(done.stdout))
+                    ids[kind].append(files.asked(sys.argv[1], model, text_file, "--no-bos", *more))
             cases.append({"architecture": architecture, "pre": pre, "name": name, **ids})
     out = pathlib.Path(__file__).parents[1] / "data/tokenizer/token_spaces.json"
     parts = [f'"tokens": {json.dumps(TOKENS)}', f'"texts": {json.dumps(TEXTS)}',
