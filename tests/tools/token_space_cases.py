@@ -28,22 +28,24 @@ TEXTS = ["a \n\t" + text + " \v\f\r b" for text, _ in TOKENS] + [
     " <tool> <s> x</s>\n"]
 
 
-def main():
+def ids_of(folder, architecture, pre, name):
+    """The ids of each text with special tokens as plain text, and as themselves."""
     base = files.byte_letters()
-    tokens = base + [text for text, _ in TOKENS]
-    types = [1] * len(base) + [type for _, type in TOKENS]
-    cases = []
+    files.write_vocabulary(folder / "v.gguf", "gpt2", pre, base + [text for text, _ in TOKENS],
+                           [1] * len(base) + [type for _, type in TOKENS], ["a b"], {"bos": 257, "eos": 258},
+                           names=(architecture, name))
+    ids = {"plain": [], "parsed": []}
+    for text in TEXTS:
+        (folder / "text").write_bytes(text.encode())
+        for kind, more in (("plain", ["--no-parse-special"]), ("parsed", [])):
+            ids[kind].append(files.asked(sys.argv[1], folder / "v.gguf", folder / "text", "--no-bos", *more))
+    return ids
+
+
+def main():
     with tempfile.TemporaryDirectory() as folder:
-        model, text_file = pathlib.Path(folder, "v.gguf"), pathlib.Path(folder, "text")
-        for architecture, pre, name in MODELS:
-            files.write_vocabulary(model, "gpt2", pre, tokens, types, ["a b"], {"bos": 257, "eos": 258},
-                                   names=(architecture, name))
-            ids = {"plain": [], "parsed": []}
-            for text in TEXTS:
-                text_file.write_bytes(text.encode())
-                for kind, more in (("plain", ["--no-parse-special"]), ("parsed", [])):
-                    ids[kind].append(files.asked(sys.argv[1], model, text_file, "--no-bos", *more))
-            cases.append({"architecture": architecture, "pre": pre, "name": name, **ids})
+        cases = [{"architecture": architecture, "pre": pre, "name": name,
+                  **ids_of(pathlib.Path(folder), architecture, pre, name)} for architecture, pre, name in MODELS]
     out = pathlib.Path(__file__).parents[1] / "data/tokenizer/token_spaces.json"
     parts = [f'"tokens": {json.dumps(TOKENS)}', f'"texts": {json.dumps(TEXTS)}',
              '"cases": [\n' + ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases) + "\n]"]
