@@ -311,6 +311,12 @@ void add_serve(CLI::App& app, ServeOptions& o) {
   count("--port", o.port, 0, 65535, "Port to listen on; 0 takes a free one");
   app.add_option("--alias", o.alias, "Id of the one model (default: the file's name)");
   app.add_option("--keys", o.keys, "JSON file with tenants and their keys; SIGHUP reads it again")->type_name(kFile);
+  const auto certificate =
+      app.add_option("--tls-cert", o.tls_certificate, "PEM file of the certificate and its chain: speaks TLS alone")
+          ->type_name(kFile);
+  const auto tls_key = app.add_option("--tls-key", o.tls_key, "PEM file of its key; SIGHUP reads both again");
+  tls_key->type_name(kFile)->needs(certificate);
+  certificate->needs(tls_key);
   add_chat_template(app, o.chat_template);
   const auto adapters =
       app.add_option("--adapter", o.adapters,

@@ -45,8 +45,10 @@ struct ServeOptions {
   std::uint64_t memory_mib = 0;     ///< of all models together; 0: no bound
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;
-  std::string alias;  ///< the model's id; empty: the file's name
-  std::string keys;   ///< file with tenants; empty: anyone on this machine
+  std::string alias;            ///< the model's id; empty: the file's name
+  std::string keys;             ///< file with tenants; empty: anyone on this machine
+  std::string tls_certificate;  ///< file of PEM; empty: no TLS
+  std::string tls_key;
   std::string chat_template;
   std::vector<std::string> adapters;  ///< NAME=FILE[:SCALE], of several models MODEL:NAME=FILE[:SCALE]
   std::vector<std::string> origins;

@@ -152,8 +152,7 @@ bool is_loopback(const std::string& host) {
 }
 
 /// Reads the keys again. A file that cannot be read changes nothing.
-void reload(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine) {
-  if (keys.open()) return note("no --keys to read again");
+void reload_keys(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine) {
   auto tenants = tenants_of(o.keys);
   if (!tenants) return warn("the keys stay as they were: " + describe(tenants.error()));
   if (auto set = engine.set_tenants(*tenants); !set)
@@ -162,9 +161,31 @@ void reload(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine) {
   note("the keys were read again");
 }
 
+void reload_certificate(TlsContext& tls) {
+  if (auto read = tls.reload(); !read) return warn("the certificate stays as it was: " + describe(read.error()));
+  note("the certificate was read again");
+}
+
+/// What SIGHUP reads again.
+struct Reloaded {
+  TenantKeys& keys;
+  EngineLoop& engine;
+  TlsContext* tls;  ///< null in plain
+};
+
 /// Waits for the signal that ends the server.
-void wait_for_end(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine, const sigset_t& set) {
-  for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) reload(o, keys, engine);
+void wait_for_end(const ServeOptions& o, const Reloaded& reloaded, const sigset_t& set) {
+  for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) {
+    if (!reloaded.keys.open()) reload_keys(o, reloaded.keys, reloaded.engine);
+    if (reloaded.tls != nullptr) reload_certificate(*reloaded.tls);
+    if (reloaded.keys.open() && reloaded.tls == nullptr) note("no --keys and no --tls-cert to read again");
+  }
+}
+
+/// Null where the server is to speak in plain.
+zrt::Result<std::shared_ptr<TlsContext>> tls_of(const ServeOptions& o) {
+  if (o.tls_certificate.empty()) return std::shared_ptr<TlsContext>();
+  return TlsContext::open({o.tls_certificate, o.tls_key});
 }
 
 /// Lets requests finish until the deadline or a second signal.
@@ -188,6 +209,8 @@ int serve_model(const ServeOptions& o) {
   if (!tenants) return failed(tenants.error());
   if (tenants->empty() && !is_loopback(o.host))
     return usage("--host " + o.host + " is open to others and needs --keys");
+  const auto tls = tls_of(o);
+  if (!tls) return failed(tls.error());
   const auto models = named_models(o.models, o.alias, o.adapters);
   if (!models) return usage(describe(models.error()));
   Box box;
@@ -202,6 +225,7 @@ int serve_model(const ServeOptions& o) {
   HttpServerOptions http;
   http.host = o.host;
   http.port = o.port;
+  http.tls = *tls;
   http.limits.body_bytes = std::size_t{o.body_mib} << 20;
   http.bodies_bytes = kMostBodies * http.limits.body_bytes;
   http.connections = most_connections();
@@ -211,9 +235,10 @@ int serve_model(const ServeOptions& o) {
   if (!server) return failed(server.error());
   api.set_connections([&server] { return (*server)->open_connections(); });
   note("nothing is kept from an earlier run: no requests, no caches");
+  const std::string scheme = *tls == nullptr ? "http" : "https";
   note("serving " + box.listed() + " at " +
-       (o.host.starts_with("unix:") ? o.host : "http://" + o.host + ":" + std::to_string((*server)->port())));
-  wait_for_end(o, keys, engine, signals);
+       (o.host.starts_with("unix:") ? o.host : scheme + "://" + o.host + ":" + std::to_string((*server)->port())));
+  wait_for_end(o, {keys, engine, tls->get()}, signals);
   note("no new requests; those that run may finish");
   api.drain();
   drain(o, api, engine, signals);

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from server import Server
+from server import Server, speaks_tls
 
 
 KEYS = {"tenants": [{"id": "alice", "keys": ["alice-key-0123456789"]},
@@ -42,9 +42,10 @@ def main(program, model):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client", "client.mjs")
     with Server(program, model, "--context", "256") as text, \
             Server(program, model, "--context", "256", "--embeddings") as vectors, \
-            Server(program, model, "--context", "1024", "--slots", "1", "--queue", "3", keys=KEYS) as guarded:
-        urls = [f"http://127.0.0.1:{server.port}" for server in (text, vectors, guarded)]
-        return subprocess.run(["node", script, *urls, folder], check=False, timeout=200).returncode
+            Server(program, model, "--context", "1024", "--slots", "1", "--queue", "3", keys=KEYS, secure=speaks_tls(program)) as guarded:
+        urls = [f"{'https' if server.tls else 'http'}://127.0.0.1:{server.port}" for server in (text, vectors, guarded)]
+        environment = {**os.environ, "NODE_EXTRA_CA_CERTS": guarded.certificate} if guarded.tls else None
+        return subprocess.run(["node", script, *urls, folder], check=False, timeout=200, env=environment).returncode
 
 
 if __name__ == "__main__":

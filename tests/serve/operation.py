@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys, quotas, draining and hostile clients of `zrt serve`: python3 operation.py ZRT MODEL"""
+import base64
 import concurrent.futures
 import json
 import os
@@ -19,11 +20,24 @@ BODY = {"model": "bard", "prompt": "a", "max_tokens": 2}
 LONG = {"model": "bard", "prompt": "a", "max_tokens": 250, "ignore_eos": True}
 
 
+def bearer(key):
+    return {"Authorization": f"Bearer {key}"}
+
+
+def basic(key, name="anyone"):
+    return {"Authorization": "bAsIc " + base64.b64encode(f"{name}:{key}".encode()).decode()}
+
+
 def keys(program, model):
     with Server(program, model, "--context", "256", keys=KEYS) as s:
-        for path in ("/v1/models", "/metrics", "/v1/tenants/alice/usage", "/v1/load"):
-            assert s.ask("GET", path)[0] == 401, path
-            assert s.ask("GET", path, key="wrong-key-0123456789")[0] == 401, path
+        for path in ("/", "/v1/models", "/metrics", "/v1/tenants/alice/usage", "/v1/load"):
+            for headers in ({}, bearer("wrong-key-0123456789"), basic("wrong-key-0123456789"), {"Authorization": ALICE},
+                            {"Authorization": "Basic"}, {"Authorization": "Basic " + ALICE}, {"Authorization": "Basic YWxpY2U="}):
+                status, fields, _ = s.ask("GET", path, headers=headers)
+                # A browser asks its user for a password where it reads Basic, and so for the page alone.
+                assert status == 401 and fields["www-authenticate"].startswith("Basic realm=" if path == "/" else "Bearer"), (path, headers, fields)
+            for headers in (bearer(ROOT), basic(ROOT), basic(ROOT, "")):
+                assert s.ask("GET", path, headers=headers)[0] == 200, (path, headers)
         status, fields, body = s.ask("POST", "/v1/completions", BODY)
         assert status == 401 and body["error"]["code"] == "invalid_api_key" and fields["www-authenticate"] == "Bearer"
         for path in ("/livez", "/readyz", "/health"):
@@ -31,7 +45,7 @@ def keys(program, model):
         for scheme in ("Bearer", "bearer", "BEARER"):
             assert s.ask("GET", "/v1/models", headers={"Authorization": f"{scheme} {ALICE}"})[0] == 200
         assert s.ask("GET", "/v1/models", headers={"api-key": ALICE})[0] == 200
-        assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
+        assert s.ask("POST", "/v1/completions", BODY, headers=basic(ALICE))[0] == 200
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["completion_tokens"] == 2
         assert s.ask("GET", "/v1/tenants/alice/usage", key=BOB)[0] == 403
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ROOT)[0] == 200

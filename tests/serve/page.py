@@ -40,17 +40,22 @@ class Browser:
         self.output = os.fdopen(from_us, "wb", buffering=0)
         self.input = os.fdopen(from_browser, "rb", buffering=0)
         self.held, self.number, self.session, self.problems = b"", 0, None, []
+        self.password, self.asked = None, 0  # what the browser's user answers when it asks for a password, and how often it did
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(domain + ".enable")
 
-    def call(self, method, **parameters):
+    def post(self, method, **parameters):
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
         self.output.write(json.dumps(message).encode() + b"\0")
+        return self.number
+
+    def call(self, method, **parameters):
+        number = self.post(method, **parameters)
         while True:
             while b"\0" not in self.held:
                 piece = self.input.read(65536)
@@ -59,11 +64,18 @@ class Browser:
             text, self.held = self.held.split(b"\0", 1)
             found = json.loads(text)
             self.hear(found)
-            if found.get("id") == self.number:
+            if found.get("id") == number:
                 assert "error" not in found, found
                 return found["result"]
 
     def hear(self, event):
+        if event.get("method") == "Fetch.requestPaused":
+            self.post("Fetch.continueRequest", requestId=event["params"]["requestId"])
+        if event.get("method") == "Fetch.authRequired":
+            self.asked += 1
+            answer = {"response": "CancelAuth"} if self.password is None else \
+                {"response": "ProvideCredentials", "username": "anyone", "password": self.password}
+            self.post("Fetch.continueWithAuth", requestId=event["params"]["requestId"], authChallengeResponse=answer)
         if event.get("method") == "Runtime.exceptionThrown":
             self.problems.append(event["params"]["exceptionDetails"])
         if event.get("method") == "Network.requestWillBeSent":
@@ -158,8 +170,16 @@ def settings(b, folder):
 
 def picture_of_pages(b, folder, url):
     """For a key: slots, pages as cells in the colours of tenants, and tenants; an admin's key shows all."""
+    # The browser asks for a password, before anything of the page is there.
+    b.call("Fetch.enable", handleAuthRequests=True)
     b.call("Page.navigate", url=url)
-    b.wait("typeof chats !== 'undefined' && /expected Authorization/.test(at('model').textContent)")
+    b.wait("/expected Authorization/.test(document.body?.innerText)")
+    assert b.asked == 1 and b.run("typeof chats === 'undefined'")
+    # The one that it is given serves the page's own requests too: no key is typed into the page.
+    b.password = ROOT
+    b.call("Page.navigate", url=url)
+    b.wait("typeof chats !== 'undefined' && at('model').textContent === 'bard'")
+    assert b.asked == 2 and b.run("key === '' && at('key').value === ''")
     b.key("s", 83, ALT)
     tenant = "Array.from(document.querySelectorAll('#figures tr')).filter(row => /^Tenant/.test(row.textContent)).map(row => row.cells[0].textContent)"
     coloured = "Array.from(document.querySelectorAll('#pages rect')).filter(cell => cell.style.fill).map(cell => cell.style.fill)"
@@ -167,7 +187,6 @@ def picture_of_pages(b, folder, url):
     def enter(key):
         b.run(f"at('key').value = {key!r}; at('key').onchange()")
         b.wait("at('model').textContent === 'bard'")
-    enter(ROOT)
     b.wait(f"JSON.stringify({tenant}) === JSON.stringify(['Tenant alice', 'Tenant bob', 'Tenant root'])")
     b.wait(f"new Set({coloured}).size === 2")
     b.wait("/Slots in use2 of 2/.test(at('figures').textContent)")
@@ -177,7 +196,16 @@ def picture_of_pages(b, folder, url):
     enter(ALICE)
     b.wait(f"JSON.stringify({tenant}) === JSON.stringify(['Tenant alice'])")
     assert b.run("!/bob/.test(document.body.innerText)")
+    # A key that is wrong is a message of the page's, not another question of the browser's.
+    b.run("at('key').value = 'wrong-key-0123456789'; at('key').onchange()")
+    b.wait("/not known/.test(at('model').textContent)")
+    assert b.asked == 2
+    b.run("at('key').value = ''; at('key').onchange()")
+    b.wait("typeof chats !== 'undefined' && key === '' && at('model').textContent === 'bard'")
+    b.key("s", 83, ALT)
+    b.wait(f"JSON.stringify({tenant}) === JSON.stringify(['Tenant alice', 'Tenant bob', 'Tenant root'])")
     b.run("sessionStorage.clear()")
+    b.call("Fetch.disable")
 
 
 def with_keys(b, folder, program, model):

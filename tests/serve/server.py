@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -15,13 +16,20 @@ import time
 class Server:
     """Starts `zrt serve` on a free port; leaving the context ends it and checks how it ended."""
 
-    def __init__(self, program, model, *options, keys=None):
+    tls = None  # how its clients speak TLS
+
+    def __init__(self, program, model, *options, keys=None, secure=False):
         self.folder = tempfile.TemporaryDirectory()
         self.log_path = os.path.join(self.folder.name, "log")
         self.keys_path = os.path.join(self.folder.name, "keys.json")
         if keys is not None:
             self.write_keys(keys)
             options = (*options, "--keys", self.keys_path)
+        if secure:
+            self.certificate, self.key = (os.path.join(self.folder.name, name) for name in ("certificate.pem", "key.pem"))
+            make_certificate(self.certificate, self.key)
+            self.trust()
+            options = (*options, "--tls-cert", self.certificate, "--tls-key", self.key)
         self.log = open(self.log_path, "wb")
         models = [model] if isinstance(model, str) else model
         given = [word for each in models for word in ("--model", each)]
@@ -36,9 +44,13 @@ class Server:
         with open(self.keys_path, "w", encoding="utf-8") as file:
             json.dump(keys, file)
 
+    def trust(self):
+        """Has clients take the certificate that lies there now, and no other one."""
+        self.tls = ssl.create_default_context(cafile=self.certificate)
+
     def wait_for_port(self):
         for _ in range(600):
-            found = re.search(r"http://[^ ]*:(\d+)", self.text())
+            found = re.search(r"https?://[^ ]*:(\d+)", self.text())
             if found:
                 return int(found.group(1))
             if self.process.poll() is not None:
@@ -66,6 +78,8 @@ class Server:
     # --- clients ---
 
     def connect(self, timeout=60):
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, method, path, body=None, headers=None, key=None, connection=None):
@@ -153,6 +167,21 @@ class Server:
                 return
             time.sleep(0.05)
         raise AssertionError("requests still run")
+
+
+def make_certificate(certificate, key):
+    """Writes a certificate of 127.0.0.1 that vouches for itself, and its key."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=zrt", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+
+
+def speaks_tls(program):
+    """Whether the program was built with OpenSSL; one that was not says so of the options."""
+    found = subprocess.run([program, "serve", "--model", "none", "--tls-cert", "none", "--tls-key", "none"], capture_output=True,
+                           text=True, check=False)
+    assert found.returncode == 1, found
+    return "need OpenSSL, and this build found none" not in found.stderr
 
 
 def events_of(data):

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/answer.cpp: the order of a stream's events, whole answers, errors and leaving clients.
 #include "answer.hpp"
+#include "json_text.hpp"
 
 #include <algorithm>
 #include <ctime>
 #include <random>
 
 namespace program::server {
+namespace {
+
+/// Of events that are written together.
+constexpr std::size_t kMostEventBytes = std::size_t{16} << 10;
+
+}  // namespace
 
 std::string random_id(std::string_view prefix) {
   constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -18,7 +25,7 @@ std::string random_id(std::string_view prefix) {
 
 void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics) {
   if (error.retry_after != 0) exchange.add_header("Retry-After", std::to_string(error.retry_after));
-  if (error.status == 401) exchange.add_header("WWW-Authenticate", "Bearer");
+  if (error.status == 401) exchange.add_header("WWW-Authenticate", error.challenge);
   metrics.answered(error.status);
   exchange.reply(error.status, "application/json", text_of(error_json(error)));
 }
@@ -63,18 +70,20 @@ void Answer::hear(Said&& said) {
 
 void Answer::work() {
   for (;;) {
-    std::vector<Said> said;
+    heard_.clear();
     {
       const std::lock_guard lock(mutex_);
       if (said_.empty()) {
         scheduled_ = false;
         return;
       }
-      said.swap(said_);
+      heard_.swap(said_);
       if (gone_) over_ = true;
     }
-    for (Said& one : said)
+    for (Said& one : heard_)
       if (!over_) take(one);
+    // What was said since the last time goes out in one piece.
+    send_events();
   }
 }
 
@@ -151,9 +160,10 @@ void Answer::finish() {
   if (request_.include_usage) {
     Json last = frame(true);
     last["usage"] = usage();
-    if (!exchange_->write("data: " + text_of(last) + "\n\n")) return unread();
+    events_.append("data: ").append(text_of(last)).append("\n\n");
   }
-  if (!exchange_->write("data: [DONE]\n\n")) return unread();
+  events_ += "data: [DONE]\n\n";
+  if (!exchange_->write(std::exchange(events_, {}))) return unread();
   exchange_->end();
 }
 
@@ -161,7 +171,7 @@ void Answer::fail(const ApiError& error) {
   over_ = true;
   services_.engine.cancel(*ticket_);
   if (!streaming_) return reply_error(*exchange_, error, services_.metrics);
-  exchange_->cut("data: " + text_of(error_json(error)) + "\n\n");
+  exchange_->cut(std::exchange(events_, {}) + "data: " + text_of(error_json(error)) + "\n\n");
 }
 
 /// Nobody hears the rest.
@@ -178,11 +188,34 @@ void Answer::unread() {
 
 void Answer::send_choice(const Json& choice) {
   if (over_) return;
+  begin_event();
+  events_ += text_of(choice);
+  end_event();
+}
+
+void Answer::send_text(std::uint32_t choice, std::string_view field, std::string_view text, std::string_view end) {
+  if (over_) return;
+  begin_event();
+  events_.append("{\"index\":").append(std::to_string(choice)).append(field);
+  append_quoted(events_, text);
+  events_.append(end).append(",\"logprobs\":null,\"finish_reason\":null}");
+  end_event();
+}
+
+void Answer::begin_event() {
   if (event_head_.empty()) event_head_ = event_head();
-  const std::string_view tail = request_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
-  std::string event = event_head_;
-  event.append(text_of(choice)).append(tail);
-  if (!exchange_->write(event)) return unread();
+  events_ += event_head_;
+}
+void Answer::end_event() {
+  events_ += request_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
+  if (events_.size() > kMostEventBytes) send_events();
+}
+
+void Answer::send_events() {
+  if (over_ || events_.empty()) return;
+  const bool written = exchange_->write(events_);
+  events_.clear();
+  if (!written) return unread();
   keep_pace();
 }
 

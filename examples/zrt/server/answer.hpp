@@ -43,6 +43,9 @@ class Answer : public std::enable_shared_from_this<Answer> {
   [[nodiscard]] const ServedModel& served() const { return services_.served; }
   /// Puts out a chunk of a stream with one choice.
   void send_choice(const Json& choice);
+  /// As `send_choice` of a choice that has only a text: `field` and `end` are what stands in front of it and behind it.
+  /// Nearly all chunks are of this kind.
+  void send_text(std::uint32_t choice, std::string_view field, std::string_view text, std::string_view end);
   /// The bytes of a token, and what the API shows of them: repaired where they are no UTF-8.
   [[nodiscard]] std::string token_bytes(std::int32_t id) const;
 
@@ -69,6 +72,9 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void finish();
   void fail(const ApiError& error);
   [[nodiscard]] std::string event_head() const;
+  void begin_event();
+  void end_event();
+  void send_events();
   void give_up();
   /// Lets the engine wait for a client for whom much is written.
   void keep_pace();
@@ -83,6 +89,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   GenerationRequest request_;
   std::string id_;
   std::string event_head_;
+  std::string events_;  ///< that are not written yet
   std::int64_t created_ = 0;
   std::optional<Ticket> ticket_{};
   std::vector<Choice> choices_;
@@ -90,6 +97,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::uint64_t tenant_open_ = 0;
   bool streaming_ = false;
   bool over_ = false;
+  std::vector<Said> heard_;  ///< what is written on
 
   std::mutex mutex_;
   std::vector<Said> said_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/api.cpp: from an exchange to the route that answers it.
 #include "api.hpp"
+#include "base64.hpp"
 #include "chat_answer.hpp"
 #include "chat_page.hpp"
 #include "chat_request.hpp"
@@ -34,16 +35,24 @@ bool matches(std::string_view route, std::string_view path, std::string& argumen
   return behind.empty() || argument.find('/') == std::string::npos;
 }
 
-/// The key of `Authorization: Bearer KEY`, or of `api-key`.
-std::string_view key_of(const HttpRequest& request) {
-  constexpr std::string_view kScheme = "bearer ";
-  std::string_view value = request.header("authorization");
-  if (lower_case(value.substr(0, kScheme.size())) == kScheme) {
-    value.remove_prefix(kScheme.size());
-    while (value.starts_with(' ')) value.remove_prefix(1);
-    return value;
+/// What stands behind the scheme of an `Authorization`; none of another scheme.
+std::optional<std::string_view> behind_scheme(std::string_view value, std::string_view scheme) {
+  if (lower_case(value.substr(0, scheme.size())) != scheme) return {};
+  value.remove_prefix(scheme.size());
+  while (value.starts_with(' ')) value.remove_prefix(1);
+  return value;
+}
+
+/// The key of `Authorization: Bearer KEY`, the password of `Authorization: Basic`, whatever the name, or `api-key`.
+std::string key_of(const HttpRequest& request) {
+  const std::string_view value = request.header("authorization");
+  if (const auto key = behind_scheme(value, "bearer ")) return std::string(*key);
+  if (const auto encoded = behind_scheme(value, "basic ")) {
+    const std::string pair = bytes_of_base64(*encoded).value_or("");
+    const std::size_t colon = pair.find(':');
+    return colon == std::string::npos ? std::string() : pair.substr(colon + 1);
   }
-  return request.header("api-key");
+  return std::string(request.header("api-key"));
 }
 
 bool is_json(const HttpRequest& request) {
@@ -56,18 +65,18 @@ bool is_json(const HttpRequest& request) {
 }  // namespace
 
 const Api::Route Api::kRoutes[] = {
-    {"GET", "/livez", false, false, &Api::live},
-    {"GET", "/readyz", false, false, &Api::ready},
-    {"GET", "/health", false, false, &Api::ready},
-    {"GET", "/", false, false, &Api::page},
-    {"GET", "/metrics", true, false, &Api::metrics},
-    {"GET", "/v1/models", true, false, &Api::models},
-    {"GET", "/v1/models/*", true, false, &Api::model},
-    {"GET", "/v1/tenants/*/usage", true, false, &Api::usage},
-    {"GET", "/v1/load", true, false, &Api::load},
-    {"POST", "/v1/chat/completions", true, true, &Api::chat},
-    {"POST", "/v1/completions", true, true, &Api::completion},
-    {"POST", "/v1/embeddings", true, true, &Api::embedding},
+    {"GET", "/livez", nullptr, false, &Api::live},
+    {"GET", "/readyz", nullptr, false, &Api::ready},
+    {"GET", "/health", nullptr, false, &Api::ready},
+    {"GET", "/", kBasic, false, &Api::page},
+    {"GET", "/metrics", kBearer, false, &Api::metrics},
+    {"GET", "/v1/models", kBearer, false, &Api::models},
+    {"GET", "/v1/models/*", kBearer, false, &Api::model},
+    {"GET", "/v1/tenants/*/usage", kBearer, false, &Api::usage},
+    {"GET", "/v1/load", kBearer, false, &Api::load},
+    {"POST", "/v1/chat/completions", kBearer, true, &Api::chat},
+    {"POST", "/v1/completions", kBearer, true, &Api::completion},
+    {"POST", "/v1/embeddings", kBearer, true, &Api::embedding},
 };
 
 Api::Api(ApiServices services, TenantKeys& keys, ApiOptions options)
@@ -97,7 +106,7 @@ const Api::Route& Api::admit(const HttpRequest& request, Call& call) const {
   check_host(request);
   const Route& route = find_route(request, call.argument);
   const bool open = options_.open_metrics && route.answer == &Api::metrics && key_of(request).empty();
-  if (route.needs_key && !open) call.tenant = tenant_of(request);
+  if (route.challenge != nullptr && !open) call.tenant = tenant_of(request, route.challenge);
   if (!route.waits) return route;
   if (draining_) throw unavailable("the server is shutting down", "draining");
   if (!is_json(request))
@@ -170,15 +179,13 @@ void Api::check_host(const HttpRequest& request) const {
                    0};
 }
 
-Tenant Api::tenant_of(const HttpRequest& request) const {
-  const std::string_view key = key_of(request);
+Tenant Api::tenant_of(const HttpRequest& request, const char* challenge) const {
+  const std::string key = key_of(request);
   if (auto tenant = keys_.find(key)) return *tenant;
-  throw ApiError{401,
-                 "invalid_request_error",
-                 "invalid_api_key",
-                 {},
-                 key.empty() ? "expected Authorization: Bearer KEY" : "the key is not known",
-                 0};
+  ApiError error{401, "invalid_request_error", "invalid_api_key", {}, "the key is not known", 0};
+  if (key.empty()) error.message = "expected Authorization: Bearer KEY, or a key as the password of Basic";
+  error.challenge = challenge;
+  throw error;
 }
 
 const Api::Route& Api::find_route(const HttpRequest& request, std::string& argument) const {

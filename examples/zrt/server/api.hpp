@@ -47,9 +47,9 @@ class Api {
   };
   struct Route {
     const char* method;
-    const char* path;  ///< one part of it may be *
-    bool needs_key;
-    bool waits;  ///< it computes: a thread of the pool answers
+    const char* path;       ///< one part of it may be *
+    const char* challenge;  ///< to who brings no key; null: none is needed
+    bool waits;             ///< it computes: a thread of the pool answers
     void (Api::*answer)(const Call&);
   };
   static const Route kRoutes[];
@@ -60,7 +60,7 @@ class Api {
   void set_request_id(Exchange& exchange) const;
   void set_origin(Exchange& exchange) const;
   void check_host(const HttpRequest& request) const;
-  [[nodiscard]] Tenant tenant_of(const HttpRequest& request) const;
+  [[nodiscard]] Tenant tenant_of(const HttpRequest& request, const char* challenge) const;
   [[nodiscard]] const Route& find_route(const HttpRequest& request, std::string& argument) const;
 
   void live(const Call& call);

@@ -12,6 +12,10 @@ namespace program::server {
 
 using Json = nlohmann::ordered_json;
 
+/// How a client is to bring a key. A browser asks its user only for the second one, so only the page has that.
+inline constexpr const char* kBearer = "Bearer";
+inline constexpr const char* kBasic = R"(Basic realm="zrt: any name, and a key as the password", charset="UTF-8")";
+
 /// Thrown where a request is read, and caught where it is answered. A fault of the client's is 4xx, always.
 struct ApiError {
   int status = 500;
@@ -19,7 +23,8 @@ struct ApiError {
   std::string code;
   std::string param;
   std::string message;
-  int retry_after = 0;  ///< seconds; 0: none
+  int retry_after = 0;              ///< seconds; 0: none
+  const char* challenge = kBearer;  ///< of status 401
 };
 
 /// A field that cannot be what it is.

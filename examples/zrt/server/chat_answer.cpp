@@ -9,6 +9,9 @@ namespace {
 
 using Piece = zrt::text::chat::ReplyPiece;
 
+constexpr std::string_view kContentField = ",\"delta\":{\"content\":";
+constexpr std::string_view kReasoningField = ",\"delta\":{\"reasoning_content\":";
+
 /// What a model without tools writes stays text.
 zrt::text::chat::ReplyFormat without_calls(zrt::text::chat::ReplyFormat format) {
   if (format.syntax == zrt::text::chat::CallSyntax::channels) return format;
@@ -84,6 +87,8 @@ void ChatAnswer::take_piece(std::uint32_t choice, const Piece& piece) {
     (reasons ? m.reasoning : m.content) += piece.text.view();
     return;
   }
+  if (pending_[choice].empty())
+    return send_text(choice, reasons ? kReasoningField : kContentField, piece.text.view(), "}");
   Json delta;
   delta[reasons ? "reasoning_content" : "content"] = std::string(piece.text.view());
   send_delta(choice, std::move(delta), std::exchange(pending_[choice], Json::array()));

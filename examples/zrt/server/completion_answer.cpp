@@ -34,7 +34,7 @@ void CompletionAnswer::begin_choice(std::uint32_t choice) {
   if (!request().stream)
     texts_[choice].text = echo;
   else if (!echo.empty())
-    send_text(choice, echo, nullptr, nullptr);
+    send(choice, echo, nullptr, nullptr);
 }
 
 void CompletionAnswer::take_token(std::uint32_t choice, const Said& said) {
@@ -47,7 +47,7 @@ void CompletionAnswer::take_token(std::uint32_t choice, const Said& said) {
   if (said.text.empty()) return;
   Json probabilities = nullptr;
   if (request().log_probabilities) probabilities = std::exchange(t.probabilities, no_probabilities());
-  send_text(choice, said.text, std::move(probabilities), nullptr);
+  send(choice, said.text, std::move(probabilities), nullptr);
 }
 
 void CompletionAnswer::end_choice(std::uint32_t choice, const Said& said) {
@@ -60,10 +60,11 @@ void CompletionAnswer::end_choice(std::uint32_t choice, const Said& said) {
   }
   Json probabilities = nullptr;
   if (!t.probabilities["tokens"].empty()) probabilities = std::move(t.probabilities);
-  send_text(choice, said.text, std::move(probabilities), t.finish);
+  send(choice, said.text, std::move(probabilities), t.finish);
 }
 
-void CompletionAnswer::send_text(std::uint32_t choice, std::string_view text, Json probabilities, const char* finish) {
+void CompletionAnswer::send(std::uint32_t choice, std::string_view text, Json probabilities, const char* finish) {
+  if (probabilities.is_null() && finish == nullptr) return send_text(choice, ",\"text\":", text, "");
   send_choice({{"index", choice},
                {"text", std::string(text)},
                {"logprobs", std::move(probabilities)},

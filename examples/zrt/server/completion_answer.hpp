@@ -25,7 +25,7 @@ class CompletionAnswer final : public Answer {
   void end_choice(std::uint32_t choice, const Said& said) override;
   Json whole_choice(std::uint32_t choice) override;
 
-  void send_text(std::uint32_t choice, std::string_view text, Json probabilities, const char* finish);
+  void send(std::uint32_t choice, std::string_view text, Json probabilities, const char* finish);
   void add_probability(std::uint32_t choice, const Said& said);
 
   std::vector<Text> texts_;

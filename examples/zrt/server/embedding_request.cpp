@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/embedding_request.cpp: texts to vectors, as numbers or as base64 of their bytes.
+#include "base64.hpp"
 #include "embedding_request.hpp"
 #include "generation_request.hpp"
 
@@ -14,18 +15,6 @@ std::string bytes_of(std::span<const float> numbers) {
   for (const float number : numbers)
     for (int shift = 0; shift < 32; shift += 8)
       out += static_cast<char>(std::bit_cast<std::uint32_t>(number) >> shift & 0xffu);
-  return out;
-}
-
-std::string base64_of(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63u] : '=';
-  }
   return out;
 }
 

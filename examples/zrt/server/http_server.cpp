@@ -2,8 +2,10 @@
 // examples/zrt/server/http_server.cpp: connections on epoll: reading, answering, deadlines.
 #include "body_budget.hpp"
 #include "http_server.hpp"
+#include "transport.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -111,11 +113,13 @@ struct Connection {
     closed,
   };
 
-  Connection(int socket, const HttpLimits& limits, const std::shared_ptr<BodyBudget>& bodies)
-      : fd(socket), reader(limits), claim(bodies) {}
+  Connection(int socket, std::unique_ptr<TlsSession> tls, const HttpLimits& limits,
+             const std::shared_ptr<BodyBudget>& bodies)
+      : fd(socket), transport(socket, std::move(tls)), reader(limits), claim(bodies) {}
 
   std::mutex mutex;
-  int fd;
+  const int fd;
+  SocketTransport transport;
   HttpReader reader;
   BodyClaim claim;     ///< of what the reader holds
   bool asked = false;  ///< whether the body that comes is wanted
@@ -139,13 +143,10 @@ struct Connection {
   /// Sends what the socket takes. Under the mutex.
   void flush() {
     while (mode != Mode::closed && unsent() != 0) {
-      const ssize_t n = ::send(fd, out.data() + sent, unsent(), MSG_NOSIGNAL);
-      if (n < 0) {
-        if (errno == EINTR) continue;
-        if (errno != EAGAIN && errno != EWOULDBLOCK) left = true, sent = out.size();
-        break;
-      }
-      sent += static_cast<std::size_t>(n);
+      const BytesMoved moved = transport.send(std::string_view(out).substr(sent));
+      if (moved.state == BytesMoved::State::over) left = true, sent = out.size();
+      if (moved.state != BytesMoved::State::moved) break;
+      sent += moved.bytes;
       progress = Clock::now();
     }
     if (unsent() == 0) out.clear(), sent = 0;
@@ -193,11 +194,13 @@ class Connections : public std::enable_shared_from_this<Connections> {
   void accept_all();
   void admit(int fd);
   void hear_wake();
+  [[nodiscard]] BytesMoved receive(Connection& c, std::span<char> into) const;
   void read(const std::shared_ptr<Connection>& c);
   void take_requests(const std::shared_ptr<Connection>& c);
   [[nodiscard]] bool wants_body(Connection& c) const;
   void hand_over(const std::shared_ptr<Connection>& c, HttpRequest request);
   void refuse(Connection& c, int status, std::string_view reason);
+  void refuse_plain(const std::shared_ptr<Connection>& c);
   void tell_read(Connection& c) const;
   void settle(const std::shared_ptr<Connection>& c);
   void linger(Connection& c);
@@ -244,11 +247,12 @@ std::string head_of(int status, std::string_view content_type, const Headers& he
   return out;
 }
 
-std::string chunk_of(std::string_view bytes) {
+/// Appends a chunk. One without bytes would end the stream.
+void append_chunk(std::string& out, std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";
-  std::string size;
-  for (std::size_t n = bytes.size(); n != 0; n >>= 4) size.insert(size.begin(), digits[n & 15]);
-  return size.append("\r\n").append(bytes).append("\r\n");
+  if (bytes.empty()) return;
+  for (auto left = (std::bit_width(bytes.size()) + 3) / 4; left-- != 0;) out += digits[bytes.size() >> 4 * left & 15u];
+  out.append("\r\n").append(bytes).append("\r\n");
 }
 
 /// The exchange of a request that came through a socket.
@@ -293,7 +297,8 @@ class SocketExchange final : public Exchange {
     chunked_ = request_.minor == 1;
     connection_->closes |= all_->drains() || !chunked_;
     connection_->streams = true;
-    connection_->heartbeat = framed(heartbeat);
+    connection_->heartbeat.clear();
+    frame(connection_->heartbeat, heartbeat);
     put(head_of(200, content_type, headers_, connection_->closes) +
         (chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"));
   }
@@ -301,7 +306,7 @@ class SocketExchange final : public Exchange {
     const std::lock_guard lock(connection_->mutex);
     if (connection_->left) return false;
     if (connection_->unsent() + bytes.size() > all_->options().unread_bytes) return false;
-    put(framed(bytes));
+    put_by([&](std::string& out) { frame(out, bytes); });
     return !connection_->left;
   }
   bool full(std::function<void()> hear) override {
@@ -319,7 +324,10 @@ class SocketExchange final : public Exchange {
     if (!std::exchange(streams_, false)) return;
     const std::lock_guard lock(connection_->mutex);
     connection_->closes = true;
-    finish(last_bytes.empty() ? "" : framed(last_bytes) + (chunked_ ? "0\r\n\r\n" : ""));
+    std::string out;
+    frame(out, last_bytes);
+    if (chunked_ && !last_bytes.empty()) out += "0\r\n\r\n";
+    finish(out);
   }
 
   bool gone() const override {
@@ -338,13 +346,20 @@ class SocketExchange final : public Exchange {
   }
 
  private:
-  [[nodiscard]] std::string framed(std::string_view bytes) const {
-    return chunked_ ? chunk_of(bytes) : std::string(bytes);
+  void frame(std::string& out, std::string_view bytes) const {
+    if (chunked_)
+      append_chunk(out, bytes);
+    else
+      out += bytes;
   }
   void put(std::string_view bytes) {
+    put_by([&](std::string& out) { out += bytes; });
+  }
+  /// Sends what `add` appends.
+  template <class F> void put_by(F add) {
     if (connection_->left) return;
     const bool waited = connection_->unsent() != 0;
-    connection_->out += bytes;
+    add(connection_->out);
     connection_->written = Clock::now();
     if (!waited) connection_->progress = connection_->written;
     connection_->flush();
@@ -407,7 +422,7 @@ void Connections::run() {
           continue;
         }
         if ((event.events & EPOLLOUT) != 0) settle(c);
-        if ((event.events & (EPOLLIN | EPOLLRDHUP)) != 0) read(c);
+        if ((event.events & (EPOLLIN | EPOLLRDHUP)) != 0 || c->transport.waits_for_room()) read(c);
       }
     }
     if (const auto now = Clock::now(); now - ticked >= kTick) ticked = now, tick();
@@ -439,17 +454,21 @@ void Connections::admit(int fd) {
   // What a slow client has not read lies here, not in a buffer of the system's that grows.
   const int bytes = 256 << 10;
   (void)::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-  auto c = std::make_shared<Connection>(fd, options_.limits, bodies_);
+  const bool secure = options_.tls != nullptr;
+  auto tls = secure ? options_.tls->session(fd) : nullptr;
+  const bool refused = secure && tls == nullptr;
+  auto c = std::make_shared<Connection>(fd, std::move(tls), options_.limits, bodies_);
   by_fd_.emplace(fd, c);
   ++count_;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP;
   event.data.fd = fd;
   (void)::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event);
-  if (by_fd_.size() > options_.connections) {
-    refuse(*c, 503, "too many connections");
-    settle(c);
-  }
+  if (by_fd_.size() <= options_.connections && !refused) return;
+  // A word to the client would take a handshake first.
+  if (secure) return lose(c);
+  refuse(*c, 503, "too many connections");
+  settle(c);
 }
 
 void Connections::hear_wake() {
@@ -463,6 +482,18 @@ void Connections::hear_wake() {
   for (const auto& c : attended) settle(c);
 }
 
+/// Under the mutex: TLS has one state for both directions.
+BytesMoved Connections::receive(Connection& c, std::span<char> into) const {
+  const std::lock_guard lock(c.mutex);
+  if (c.mode == Connection::Mode::lingering) return c.transport.discard(into);
+  const bool handshook = c.transport.handshakes();
+  const BytesMoved moved = c.transport.receive(into);
+  // An idle connection has its time from the handshake on.
+  if (handshook && !c.transport.handshakes()) c.since = Clock::now();
+  if (c.transport.waits_for_room()) watch(c, c.unsent() != 0);
+  return moved;
+}
+
 void Connections::read(const std::shared_ptr<Connection>& c) {
   char buffer[16384];
   for (int reads = 0; reads < kMostReads; ++reads) {
@@ -471,17 +502,17 @@ void Connections::read(const std::shared_ptr<Connection>& c) {
       const std::lock_guard lock(c->mutex);
       return watch(*c, c->unsent() != 0);
     }
-    const ssize_t n = ::recv(c->fd, buffer, sizeof buffer, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (n <= 0) return lose(c);
+    const BytesMoved moved = receive(*c, buffer);
+    if (moved.state == BytesMoved::State::waits) return;
+    if (moved.state == BytesMoved::State::over) return lose(c);
+    if (moved.state == BytesMoved::State::foreign) return refuse_plain(c);
     if (c->mode == Connection::Mode::lingering) {
-      if (c->dropped += static_cast<std::size_t>(n); c->dropped > kMostLingeredBytes) return lose(c);
+      if (c->dropped += moved.bytes; c->dropped > kMostLingeredBytes) return lose(c);
       continue;
     }
     const bool idle = c->reader.state() == HttpReader::State::idle;
     const auto before = c->reader.state();
-    const auto after = c->reader.feed({buffer, static_cast<std::size_t>(n)});
+    const auto after = c->reader.feed({buffer, moved.bytes});
     if (idle || (before == HttpReader::State::head && after == HttpReader::State::body)) c->since = Clock::now();
     take_requests(c);
     if (c->mode == Connection::Mode::closed) return;
@@ -543,6 +574,16 @@ void Connections::refuse(Connection& c, int status, std::string_view reason) {
   c.flush();
 }
 
+/// Tells a client in plain that it should have come with TLS.
+void Connections::refuse_plain(const std::shared_ptr<Connection>& c) {
+  {
+    const std::lock_guard lock(c->mutex);
+    c->transport.drop_tls();
+  }
+  refuse(*c, 400, "this port speaks TLS: the address begins with https");
+  settle(c);
+}
+
 /// Tells whoever makes the answer that the client has read most of what waited for it.
 void Connections::tell_read(Connection& c) const {
   std::function<void()> hear;
@@ -580,7 +621,7 @@ void Connections::settle(const std::shared_ptr<Connection>& c) {
 }
 
 /// A socket that is closed with bytes unread takes the answer with it, so they are read for a while.
-void Connections::linger(Connection& c) { (void)::shutdown(c.fd, SHUT_WR); }
+void Connections::linger(Connection& c) { c.transport.end_sending(); }
 
 void Connections::lose(const std::shared_ptr<Connection>& c) {
   std::function<void()> hear;
@@ -604,13 +645,14 @@ void Connections::close(const std::shared_ptr<Connection>& c) {
   c->sent = 0;
   by_fd_.erase(c->fd);
   --count_;
-  (void)::close(c->fd);
+  c->transport.close();
 }
 
 void Connections::watch(Connection& c, bool writes) const {
   const bool reads = c.mode != Connection::Mode::answering || c.reader.waiting() <= options_.limits.head_bytes;
   epoll_event event{};
-  event.events = EPOLLRDHUP | (reads ? std::uint32_t{EPOLLIN} : 0u) | (writes ? std::uint32_t{EPOLLOUT} : 0u);
+  event.events = EPOLLRDHUP | (reads ? std::uint32_t{EPOLLIN} : 0u) |
+                 (writes || c.transport.waits_for_room() ? std::uint32_t{EPOLLOUT} : 0u);
   event.data.fd = c.fd;
   (void)::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, c.fd, &event);
 }
@@ -629,7 +671,8 @@ void Connections::tick(const std::shared_ptr<Connection>& c, Clock::time_point n
   if (c->mode == Connection::Mode::reading) {
     const State state = c->reader.state();
     if (state == State::idle) {
-      if (now - c->since > options_.idle_time || drains_) lose(c);
+      // A handshake is one with the head behind it.
+      if (now - c->since > (c->transport.handshakes() ? options_.head_time : options_.idle_time) || drains_) lose(c);
       return;
     }
     if (now - c->since <= (state == State::head ? options_.head_time : options_.body_time)) return;

@@ -4,6 +4,7 @@
 
 #include "exchange.hpp"
 #include "http_reader.hpp"
+#include "tls.hpp"
 #include <zrt/core/error.hpp>
 
 #include <atomic>
@@ -15,10 +16,11 @@ namespace program::server {
 
 /// Times and sizes of connections.
 struct HttpServerOptions {
-  std::string host = "127.0.0.1";  ///< a name, an address, or unix:PATH
-  std::uint16_t port = 8080;       ///< 0: any free one
+  std::string host = "127.0.0.1";     ///< a name, an address, or unix:PATH
+  std::uint16_t port = 8080;          ///< 0: any free one
+  std::shared_ptr<TlsContext> tls{};  ///< in plain without
   HttpLimits limits{};
-  std::size_t connections = 4096;  ///< more are refused with 503
+  std::size_t connections = 4096;  ///< more are refused with 503; by TLS, closed
   std::chrono::milliseconds head_time{10'000};
   std::chrono::milliseconds body_time{30'000};
   std::chrono::milliseconds idle_time{75'000};
