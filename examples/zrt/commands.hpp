@@ -24,6 +24,7 @@ namespace program {
 [[nodiscard]] int onnx_inspect(const InspectOnnxOptions& options);
 [[nodiscard]] int onnx_bench(const BenchOnnxOptions& options);
 [[nodiscard]] int fused_run(const FusedOptions& options);
+[[nodiscard]] int train(const TrainOptions& options);
 [[nodiscard]] int pm4_decode(const Pm4DecodeOptions& options);
 [[nodiscard]] int pm4_pack(const Pm4PackOptions& options);
 [[nodiscard]] int pm4_run(const Pm4RunOptions& options);

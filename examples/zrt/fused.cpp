@@ -24,19 +24,6 @@ namespace fused = zrt::ir::fused;
 namespace ptir = zrt::ir::ptir;
 using zrt::DType;
 
-/// The tensor of a feed whose dtype the program may leave open: then it is the first that the file fits.
-zrt::Result<Array> read_feed(const std::string& bytes, const fused::Meta* meta) {
-  if (meta != nullptr) return read_npy(bytes, meta->type.dtype);
-  constexpr auto kAsNumpy =
-      std::to_array({DType::f32, DType::f64, DType::si64, DType::si32, DType::i1, DType::f16, DType::si16, DType::si8,
-                     DType::ui8, DType::ui16, DType::ui32, DType::ui64, DType::cf32, DType::cf64});
-  auto array = read_npy(bytes, kAsNumpy[0]);
-  for (const DType dtype : kAsNumpy)
-    if (!array && array.error().code() == zrt::Errc::dtype_mismatch) array = read_npy(bytes, dtype);
-  return array;
-}
-
-/// The tensors in the order of the program's feeds; a feed without one has none.
 /// The ids of the feeds, parted by commas.
 std::string feed_names(const fused::FusedProgram& program) {
   std::string names;
@@ -44,6 +31,7 @@ std::string feed_names(const fused::FusedProgram& program) {
   return names.empty() ? "none" : names;
 }
 
+/// The tensors in the order of the program's feeds; a feed without one has none.
 zrt::Result<std::vector<std::optional<Array>>> read_feeds(const fused::FusedProgram& program,
                                                           const std::vector<std::string>& feeds) {
   std::vector<std::optional<Array>> found(program.feeds.size());
@@ -62,7 +50,8 @@ zrt::Result<std::vector<std::optional<Array>>> read_feeds(const fused::FusedProg
     if (found[place]) return zrt::fail(zrt::Errc::duplicate_name, "feed ", id, " is given twice");
     const auto bytes = read_npy_file(feed.substr(equals + 1));
     if (!bytes) return zrt::pass(bytes);
-    auto array = read_feed(*bytes, program.meta_of(id));
+    const fused::Meta* const meta = program.meta_of(id);
+    auto array = meta != nullptr ? read_npy(*bytes, meta->type.dtype) : read_any_npy(*bytes);
     if (!array) return zrt::fail(array.error().code(), "feed ", id, ": ", array.error().text());
     found[place] = std::move(*array);
   }

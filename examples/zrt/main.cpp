@@ -98,6 +98,12 @@ constexpr auto kBackendNames = {"cpu", "reference"};
 constexpr auto kKvTypeNames = {"f32", "f16", "bf16", "q8_0", "q4_0"};
 constexpr auto kRoundingNames = {"none", "plan"};
 constexpr auto kPoolingNames = {"none", "mean", "cls", "last", "rank"};
+constexpr auto kLossNames = {"cross-entropy", "binary-cross-entropy", "mse", "mae", "huber", "output"};
+constexpr auto kScheduleNames = {"constant", "linear", "cosine"};
+constexpr auto kOptimizerNames = {"sgd", "adam", "adamw"};
+constexpr OneOf kLosses{kLossNames};
+constexpr OneOf kSchedules{kScheduleNames};
+constexpr OneOf kOptimizers{kOptimizerNames};
 constexpr OneOf kBackends{kBackendNames};
 constexpr OneOf kKvTypes{kKvTypeNames};
 constexpr OneOf kRoundings{kRoundingNames};
@@ -574,6 +580,77 @@ void add_fused_run(CLI::App& app, FusedOptions& o) {
   app.add_flag("--json", o.json, "Print JSON");
 }
 
+void add_train(CLI::App& app, TrainOptions& o) {
+  app.add_option("file", o.file, "Program: .onnx, a fused program as .json, or PTIR as .json or text")
+      ->required()
+      ->type_name(kFile);
+  const auto path = [&](const char* name, std::string& value, const char* purpose) {
+    return app.add_option(name, value, purpose)->type_name(kFile);
+  };
+  const auto number = [&](const char* name, double& value, double most, const char* purpose) {
+    app.add_option(name, value, purpose)->check(CLI::Range(0.0, most))->capture_default_str();
+  };
+  const auto count = [&](const char* name, std::uint64_t& value, std::uint64_t least, const char* purpose) {
+    app.add_option(name, value, purpose)
+        ->check(kDecimal)
+        ->check(CLI::Range(least, std::uint64_t{1} << 40))
+        ->capture_default_str();
+  };
+  constexpr double kMost = 1e6, kBelowOne = 0.9999999;
+  path("--data", o.data, "Examples: a .npz archive whose tensors bear the names of inputs")->required();
+  app.add_option("--target", o.target, "Tensor of the examples that the loss compares with")->type_name("NAME");
+  path("--validation", o.validation, "Examples that are held out, as --data");
+  app.add_option("--hold-out", o.hold_out, "Share of the examples, their last, that is held out")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+  path("--parameters", o.parameters, "First values of parameters: a .npz archive. Default: the file's, or drawn");
+  app.add_option("--freeze", o.freeze, "Parameters that keep their values, \"*\" for any characters; several times")
+      ->type_name("NAME")
+      ->take_all();
+  app.add_option("--loss", o.loss, "What is made small: output is the program's own output")
+      ->check(kLosses)
+      ->capture_default_str();
+  app.add_option("--output", o.output, "Output that the loss reads. Default: the first")->type_name("NAME");
+  app.add_option("--class-axis", o.class_axis, "Axis of the classes in the output, for cross-entropy")
+      ->check(CLI::Range(-8, 7))
+      ->capture_default_str();
+  app.add_option("--optimizer", o.optimizer, "How gradients move parameters")
+      ->check(kOptimizers)
+      ->capture_default_str();
+  number("--rate", o.rate, kMost, "Learning rate");
+  number("--momentum", o.momentum, kBelowOne, "Share of the last step that sgd keeps");
+  app.add_flag("--nesterov", o.nesterov, "Let sgd look ahead by its momentum");
+  number("--weight-decay", o.weight_decay, kMost, "Pull of parameters towards 0");
+  number("--beta1", o.beta1, kBelowOne, "Share of the gradient's mean that adam keeps");
+  number("--beta2", o.beta2, kBelowOne, "Share of the gradient's square that adam keeps");
+  number("--epsilon", o.epsilon, kMost, "Least divisor of adam");
+  number("--clip-norm", o.clip_norm, kMost, "Greatest length of all gradients together; 0 for none");
+  app.add_option("--schedule", o.schedule, "How the rate goes to --last-rate")
+      ->check(kSchedules)
+      ->capture_default_str();
+  number("--last-rate", o.last_rate, kMost, "Rate of the last step, but for a constant one");
+  count("--warmup", o.warmup, 0, "Steps in which the rate grows from 0");
+  count("--steps", o.steps, 1, "Steps in all");
+  count("--epochs", o.epochs, 0, "Times that all examples are seen, in place of --steps");
+  app.add_option("--batch", o.batch, "Examples of a step")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 1u << 20))
+      ->capture_default_str();
+  app.add_option("--seed", o.seed, "Key of the order of examples, of first values and of dropout")
+      ->check(kDecimal)
+      ->capture_default_str();
+  app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
+  add_threads(app, o.threads, "Workers");
+  count("--print", o.print, 1, "Steps from one line of progress, and one look at held-out examples, to the next");
+  path("--checkpoint", o.checkpoint,
+       "File to keep the training in: a .npz archive, at the end and every --every steps");
+  count("--every", o.every, 0, "Steps from one checkpoint to the next; 0 for the end alone");
+  path("--resume", o.resume, "Checkpoint to go on from");
+  path("--out", o.out, "File for the trained parameters: .npz, or .onnx for the model with them");
+  path("--curve", o.curve, "File for the loss by steps, as an SVG drawing");
+  app.add_flag("--json", o.json, "Print an object for each line of progress");
+}
+
 std::set<std::string> pm4_targets() {
   std::set<std::string> names;
   for (const zrt::pm4::TargetFacts& target : zrt::pm4::kTargets) names.emplace(target.name);
@@ -986,6 +1063,7 @@ int run(int argc, char** argv) {
   const auto fused = app.add_subcommand("fused", "Fused programs: steps in order, in evaluation or training");
   fused->require_subcommand(1);
   add(*fused, "run", "Run a program on tensors from files", &add_fused_run, &fused_run, status);
+  add(app, "train", "Train a tensor program on examples from files", &add_train, &train, status);
   const auto pm4 = app.add_subcommand("pm4", "Packets of AMD's compute queues");
   pm4->require_subcommand(1);
   add(*pm4, "decode", "Print a packet stream, and refuse what a queue would refuse", &add_pm4_decode, &pm4_decode,

@@ -88,6 +88,7 @@ zrt::EngineOptions draft_options(const zrt::EngineOptions& main, const Model& op
   options.thread_hook = opened.workers();
   options.packed_file = packed;
   options.draft_tokens = options.pages = options.kept_states = options.adapters = options.logit_rows = 0;
+  options.prefix_pages = 0;
   options.prefix_cache = options.given_embeddings = options.embeddings = options.keep_values = false;
   return options;
 }

@@ -84,6 +84,8 @@ constexpr auto kShapes = std::to_array<ModelShape>({
         "attention.sliding_window=64 attention.sliding_window_pattern=[1,1,1,0,1,0]",
         "final_logit_softcapping=30.0 attention.shared_kv_layers=2 embedding_length_per_layer_input=64 "
         "without=output.weight"}},
+    {"tiny", "mistral3", {kSizes, kRms}},
+    {"tiny", "olmo2", {kSizes, kRms, "with=output.weight"}},
     {"tiny", "phi3", {kSizes, kRms, "attention.head_count_kv=4"}},
     {"tiny", "gpt2", {kSizes, "attention.layer_norm_epsilon=0.00001 attention.head_count_kv=4 without=output.weight"}},
     {"tiny", "gpt-oss", {kSizes, kRms, kExperts,
@@ -115,6 +117,11 @@ constexpr auto kShapes = std::to_array<ModelShape>({
     {"tiny", "nemotron_h", {kSizes, kRms, kMixer,
         "block_count=3 attention.head_count_kv=[0,2,0] feed_forward_length=[0,0,512] "
         "attention.layer_norm_epsilon=0.000001 without=none"}},
+    {"tiny", "nemotron_h_moe", {kSizes, kRms, kMixer,
+        "block_count=3 attention.head_count_kv=[0,2,0] feed_forward_length=[0,0,512] "
+        "attention.layer_norm_epsilon=0.000001 "
+        "expert_count=8 expert_used_count=2 expert_feed_forward_length=256 expert_shared_feed_forward_length=512 "
+        "expert_shared_count=1 expert_weights_norm=true expert_weights_scale=1.5 without=none"}},
     {"tiny", "lfm2", {kSizes, kRms, "attention.head_count_kv=[0,2] shortconv.l_cache=3"}},
     {"tiny", "lfm2moe", {kSizes, kRms,
         "attention.head_count_kv=[0,2] expert_count=8 expert_used_count=2 expert_feed_forward_length=256 "

@@ -136,6 +136,16 @@ zrt::Result<Array> read_npy(const std::string& bytes, DType dtype) {
   return array;
 }
 
+zrt::Result<Array> read_any_npy(const std::string& bytes) {
+  constexpr auto kAsNumpy =
+      std::to_array({DType::f32, DType::f64, DType::si64, DType::si32, DType::i1, DType::f16, DType::si16, DType::si8,
+                     DType::ui8, DType::ui16, DType::ui32, DType::ui64, DType::cf32, DType::cf64});
+  auto array = read_npy(bytes, kAsNumpy[0]);
+  for (const DType dtype : kAsNumpy)
+    if (!array && array.error().code() == zrt::Errc::dtype_mismatch) array = read_npy(bytes, dtype);
+  return array;
+}
+
 std::string write_npy(const Array& array) {
   std::string header =
       "{'descr': '" + std::string(npy_name(array.type.dtype)) + "', 'fortran_order': False, 'shape': (";

@@ -25,6 +25,9 @@ struct Array {
 /// Errors: Errc::invalid_file for what is no .npy file, Errc::dtype_mismatch for another element type.
 [[nodiscard]] zrt::Result<Array> read_npy(const std::string& bytes, zrt::DType dtype);
 
+/// The same as a tensor of the element type that numpy calls the file's.
+[[nodiscard]] zrt::Result<Array> read_any_npy(const std::string& bytes);
+
 /// The bytes of a .npy file.
 [[nodiscard]] std::string write_npy(const Array& array);
 

@@ -221,6 +221,44 @@ struct FusedOptions {
   bool json = false;
 };
 
+struct TrainOptions {
+  std::string file;
+  std::string data;
+  std::string target;
+  std::string validation;
+  double hold_out = 0;
+  std::string parameters;
+  std::vector<std::string> freeze;
+  std::string loss = "cross-entropy";
+  std::string output;
+  std::int64_t class_axis = -1;
+  std::string optimizer = "adamw";
+  double rate = 1e-3;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double clip_norm = 0;
+  std::string schedule = "constant";
+  double last_rate = 0;
+  std::uint64_t warmup = 0;
+  std::uint64_t steps = 1000;
+  std::uint64_t epochs = 0;
+  std::uint32_t batch = 32;
+  std::uint64_t seed = 1;
+  std::string backend = "cpu";
+  std::uint32_t threads = 1;
+  std::uint64_t print = 100;
+  std::string checkpoint;
+  std::uint64_t every = 0;
+  std::string resume;
+  std::string out;
+  std::string curve;
+  bool json = false;
+};
+
 struct Pm4DecodeOptions {
   std::string file;
   std::string target = "gfx1201";

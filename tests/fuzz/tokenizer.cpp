@@ -2,6 +2,7 @@
 // tests/fuzz/tokenizer.cpp: any text over small vocabularies, any ids, and vocabularies made of the input.
 // covers: zrt/text/detail/merger.hpp 90
 // covers: zrt/text/detail/special_tokens.hpp 90
+// covers: zrt/text/detail/token_spaces.hpp 90
 // covers: zrt/text/tokenizer.hpp 90
 // covers: zrt/text/detail/byte_bpe.hpp 90
 // covers: zrt/text/detail/characters.hpp 90
@@ -136,6 +137,9 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
   if ((form & 32u) != 0) spec.eos = spec.infill[0] = id;
   if ((form & 64u) != 0) spec.add_bos = spec.add_sep = true;
   if ((form & 128u) != 0) spec.add_eos = true;
+  // Models whose tokens take white space along.
+  constexpr std::string_view kNames[] = {"", "PHI-3 mini", "modern-bert"};
+  spec.name = kNames[form % 3];
   if (form == 193) spec.model = spec.pre = "none";
   if (form == 201) types.push_back(1), spec.types = types;
   if (form == 225) spec.pre = "none";

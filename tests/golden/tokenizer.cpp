@@ -246,7 +246,8 @@ TEST_P(TokenizerListed, EveryText) {
   std::cout << GetParam() << ": " << check_pairs(*made, base) << " listed texts compared\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerListed, testing::Values("llama-bpe", "qwen2", "qwen35", "command-r"),
+INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerListed,
+                         testing::Values("llama-bpe", "qwen2", "qwen35", "gemma-4", "command-r"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -20,30 +20,48 @@ constexpr std::uint64_t kLarge = 64u << 20;
 
 class ProgramFileMemory : public zrt::test::Program {
  protected:
-  [[nodiscard]] Outcome run_bounded(const std::vector<std::string>& args) const {
+  [[nodiscard]] Outcome run_bounded(const std::vector<std::string>& args, rlim_t limit = kLimit) const {
     rlimit before{};
     EXPECT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
-    const rlimit small{kLimit, before.rlim_max};
+    const rlimit small{limit, before.rlim_max};
     EXPECT_EQ(setrlimit(RLIMIT_DATA, &small), 0);
     const Outcome done = run(args);
     EXPECT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
     return done;
   }
   /// Makes a model of many small tensors.
-  [[nodiscard]] Outcome make_large(const std::string& to) const {
+  [[nodiscard]] Outcome make_large(const std::string& to, const std::string& type) const {
     return run_bounded(
-        {"make-model", "--arch", "llama", "--shape", "tiny", "--set", "block_count=64", "--type", "bf16", "--out", to});
+        {"make-model", "--arch", "llama", "--shape", "tiny", "--set", "block_count=64", "--type", type, "--out", to});
+  }
+  /// A text of more than a hundred tokens.
+  [[nodiscard]] std::string text_file() const {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += "To be, or not to be, that is the question.\n";
+    return file("text", text);
   }
 };
 
 TEST_F(ProgramFileMemory, MakeModelAndQuantizeHoldATensorAndNoModel) {
-  const Outcome made = make_large(path("large.gguf"));
+  const Outcome made = make_large(path("large.gguf"), "bf16");
   ASSERT_EQ(made.status, 0) << made.err;
   ASSERT_GT(fs::file_size(path("large.gguf")), kLarge);
   const Outcome other =
       run_bounded({"quantize", "--model", path("large.gguf"), "--type", "f16", "--out", path("other.gguf")});
   EXPECT_EQ(other.status, 0) << other.err;
   EXPECT_GT(fs::file_size(path("other.gguf")), kLarge);
+}
+
+// The values of a step are 41 MiB here, whatever the model's type.
+TEST_F(ProgramFileMemory, ImatrixHoldsAStepAndNoModel) {
+  constexpr rlim_t kStepAndSums = 64u << 20;
+  const Outcome made = make_large(path("large.gguf"), "f32");
+  ASSERT_EQ(made.status, 0) << made.err;
+  ASSERT_GT(fs::file_size(path("large.gguf")), 2 * kStepAndSums);
+  const Outcome sums = run_bounded({"imatrix", "--model", path("large.gguf"), "--data", text_file(), "--context", "64",
+                                    "--chunks", "1", "--threads", "1", "--out", path("sums.gguf")},
+                                   kStepAndSums);
+  EXPECT_EQ(sums.status, 0) << sums.err;
 }
 
 /// The row's folder with more layers, whose tensors are holes of a file.
@@ -160,6 +178,8 @@ TEST_F(ProgramFileMemory, ATerminalShowsHowFarItIs) {
   };
   expect_progress(shown_by({"make-model", "--arch", "qwen3", "--shape", "tiny", "--type", "f16", "--out", model}));
   expect_progress(shown_by({"quantize", "--model", model, "--type", "q8_0", "--out", path("small.gguf")}));
+  expect_progress(
+      shown_by({"imatrix", "--model", model, "--data", text_file(), "--context", "32", "--out", path("sums.gguf")}));
   const zrt::test::HubFolder folder("progress");
   const fs::path data = fs::path(ZRT_TEST_DATA_DIR) / "hub";
   folder.write_row(data, HubJson::parse(zrt::test::contents(data / "qwen3.json")));

@@ -82,8 +82,9 @@ def string(text):
     return struct.pack("<Q", len(text.encode())) + text.encode()
 
 
-def write_vocabulary(path, model, pre, tokens, types, merges, ids, scores=(), flags=()):
-    """A file that holds a vocabulary alone; `ids` are those of named tokens, `flags` the names of what is true."""
+def write_vocabulary(path, model, pre, tokens, types, merges, ids, scores=(), flags=(), names=("llama", "")):
+    """A file that holds a vocabulary alone; `ids` are those of named tokens, `flags` the names of what is true, `names`
+    the architecture and the name of the model."""
 
     def text(key, value):
         return string(key) + struct.pack("<I", 8) + string(value)
@@ -91,7 +92,8 @@ def write_vocabulary(path, model, pre, tokens, types, merges, ids, scores=(), fl
     def texts(key, values):
         return string(key) + struct.pack("<IIQ", 9, 8, len(values)) + b"".join(map(string, values))
 
-    pairs = [text("general.architecture", "llama"),
+    pairs = [text("general.architecture", names[0]),
+             text("general.name", names[1]),
              text("tokenizer.ggml.model", model),
              text("tokenizer.ggml.pre", pre),
              texts("tokenizer.ggml.tokens", tokens),
@@ -116,6 +118,13 @@ def write_gguf(path, name, words):
                      {key: len(tokens) - 1 for key in ("bos", "eos")})
 
 
+def asked(program, model, text_file, *options):
+    """The ids of a text."""
+    done = subprocess.run([program, "-m", model, "-f", text_file, "--ids", "--log-disable", "--no-escape", *options],
+                          capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
 def main():
     vocabularies = {kind: vocabulary(kind == "characters") for kind in ("bytes", "characters")}
     results = {}
@@ -127,9 +136,7 @@ def main():
             ids = []
             for text in TEXTS:
                 text_file.write_bytes(text.encode())
-                done = subprocess.run([sys.argv[1], "-m", model, "-f", text_file, "--ids", "--no-parse-special",
-                                       "--log-disable", "--no-escape"], capture_output=True, check=True)
-                ids.append(json.loads(done.stdout))
+                ids.append(asked(sys.argv[1], model, text_file, "--no-parse-special"))
             results.setdefault((kind, json.dumps(ids)), []).append(name)
     cases = [{"vocabulary": kind, "names": names, "ids": json.loads(ids)} for (kind, ids), names in results.items()]
     out = pathlib.Path(__file__).parents[1] / "data/tokenizer/pre_tokenizers.json"

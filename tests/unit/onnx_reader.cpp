@@ -225,6 +225,22 @@ TEST(OnnxReader, AnExtentThatMustBeKnownNamesTheInputThatLeavesItOpen) {
   EXPECT_TRUE(read(file, options));
 }
 
+TEST(OnnxReader, InitialisersMayStayInputs) {
+  const std::string file = model(input("x", kInt64, {2}) + numbers("w", {2}, {1, 2}) + numbers("v", {2}, {3, 4}) +
+                                 node("Mul", {"x", "v"}, {"y"}) + node("Add", {"y", "w"}, {"z"}));
+  const std::string_view wanted[]{"w"};
+  const auto program = read(file, {.variables = wanted});
+  ASSERT_TRUE(program) << program.error().text();
+  const auto inputs = program->regions[0].parameters.span();
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[0].name.view(), "w");
+  EXPECT_EQ(inputs[1].name.view(), "x");
+  const std::string_view unknown[]{"u"};
+  const auto refused = read(file, {.variables = unknown});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("no initializer is called u"), std::string_view::npos);
+}
+
 TEST(OnnxReader, AValueOfTheCallersMustFitItsInput) {
   const std::string file = model(input("x", kFloat, {4}) + input("shape", kInt64, {2}) +
                                  node("Reshape", {"x", "shape"}, {"z"}) + output("z"));

@@ -42,7 +42,7 @@ TEST(Params, EncodesLittleEndian) {
   const auto rope = encoded<ops::Rope>({});
   EXPECT_EQ(rope.size(), 36u);
   EXPECT_EQ(rope[8] | rope[9] << 8 | rope[10] << 16 | rope[11] << 24, std::bit_cast<std::uint32_t>(10000.0f));
-  EXPECT_EQ(encoded<ops::MultiheadAttention>({}).size(), 28u + 36u + 8u);
+  EXPECT_EQ(encoded<ops::MultiheadAttention>({}).size(), 32u + 36u + 8u);
 }
 
 TEST(Params, DecodesWhatItEncoded) {

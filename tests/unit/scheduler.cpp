@@ -1,64 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/scheduler.cpp: what a host sees of the scheduler of tenants, and its small parts.
-#include <zrt/serve/audit.hpp>
 #include <zrt/serve/prefill_rate.hpp>
-#include <zrt/serve/scheduler.hpp>
 
 #include <gtest/gtest.h>
 
-#include <support/counted_allocator.hpp>
+#include <array>
+#include <support/scheduler_bench.hpp>
+#include <utility>
 #include <vector>
 
 namespace scheduler_unit_test {
 
 using namespace zrt::serve;
-
-/// A scheduler with a machine that answers every run with token 7.
-struct Bench {
-  explicit Bench(const SchedulerLimits& limits)
-      : scheduler(*Scheduler<>::make(limits, counted.allocator())), audit(*Audit::make(limits, counted.allocator())) {}
-
-  StepPlan step(const std::vector<Arrival>& arrivals = {}) {
-    const std::vector<Outcome> outcomes(scheduler.state().runs.size(), Outcome{7, false, false});
-    now += 1'000'000;
-    StepInput in;
-    in.arrivals = {arrivals.data(), arrivals.size()};
-    in.outcomes = {outcomes.data(), outcomes.size()};
-    in.now = now;
-    in.prompt_tokens = prompt_tokens;
-    in.drafts = {drafts.data(), drafts.size()};
-    const StepPlan plan = scheduler.step(in);
-    const auto checked = audit.run(scheduler.state());
-    EXPECT_TRUE(checked) << checked.error().text();
-    return plan;
-  }
-  Handle tenant(ServiceClass service, std::uint32_t reserved = 0) {
-    Arrival a;
-    a.kind = ArrivalKind::create_tenant;
-    a.quota.service = service;
-    a.quota.max_slots = 64;
-    a.quota.reserved_pages = reserved;
-    const StepPlan plan = step({a});
-    return plan.events[0].kind == EventKind::tenant_created ? plan.events[0].subject : 0;
-  }
-  Arrival request(Handle tenant, std::uint32_t prompt, std::uint32_t most) {
-    Arrival a;
-    a.subject = tenant;
-    a.prompt = prompt;
-    a.most = most;
-    tokens.emplace_back(prompt + most, 3u);
-    a.tokens = tokens.back().data();
-    return a;
-  }
-
-  zrt::test::CountedAllocator counted;
-  Scheduler<> scheduler;
-  Audit audit;
-  std::uint64_t now = 0;
-  std::uint32_t prompt_tokens = ~0u;
-  std::vector<std::vector<std::uint32_t>> tokens{};
-  std::vector<Draft> drafts{};
-};
+using zrt::test::find;
+using zrt::test::four_slots;
+using zrt::test::two_slots;
+using Bench = zrt::test::SchedulerBench;
 
 /// What a step reads of the prompts of a tenant.
 std::uint32_t read_of(const Bench& bench, const StepPlan& plan, Handle tenant) {
@@ -73,33 +30,8 @@ std::uint32_t tokens_of(const StepPlan& plan) {
   return count;
 }
 
-SchedulerLimits small() {
-  SchedulerLimits l;
-  l.slots = 2;
-  l.queue = 3;
-  l.pages = 16;
-  l.prefix_pages = 4;
-  l.context = 128;
-  l.step_tokens = 64;
-  return l;
-}
-
-SchedulerLimits four_slots() {
-  SchedulerLimits l = small();
-  l.slots = 4;
-  l.queue = 8;
-  l.pages = 64;
-  return l;
-}
-
-const StepEvent* find(const StepPlan& plan, EventKind kind) {
-  for (const StepEvent& e : plan.events)
-    if (e.kind == kind) return &e;
-  return nullptr;
-}
-
 TEST(TenantScheduler, RunsARequestToItsEnd) {
-  Bench bench(small());
+  Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::standard);
   const StepPlan first = bench.step({bench.request(tenant, 20, 2)});
   ASSERT_EQ(first.runs.size(), 1u);
@@ -119,7 +51,7 @@ TEST(TenantScheduler, RunsARequestToItsEnd) {
 }
 
 TEST(TenantScheduler, ASlotShowsTheGuessesOfItsRun) {
-  SchedulerLimits limits = small();
+  SchedulerLimits limits = two_slots();
   limits.draft_tokens = 4;
   Bench bench(limits);
   bench.step({bench.request(bench.tenant(ServiceClass::standard), 20, 9)});
@@ -135,7 +67,7 @@ TEST(TenantScheduler, ASlotShowsTheGuessesOfItsRun) {
 }
 
 TEST(TenantScheduler, ASecondTurnFindsTheFirst) {
-  Bench bench(small());
+  Bench bench(two_slots());
   const Handle alice = bench.tenant(ServiceClass::standard);
   const Handle bob = bench.tenant(ServiceClass::standard);
   bench.step({bench.request(alice, 40, 1)});
@@ -148,7 +80,7 @@ TEST(TenantScheduler, ASecondTurnFindsTheFirst) {
 }
 
 TEST(TenantScheduler, APrefixIsTheAdaptersOwn) {
-  Bench bench(small());
+  Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::standard);
   for (const std::uint32_t found : {0u, 32u})
     for (std::uint32_t adapter = 0; adapter < 3; ++adapter) {
@@ -160,8 +92,56 @@ TEST(TenantScheduler, APrefixIsTheAdaptersOwn) {
     }
 }
 
+TEST(TenantScheduler, ASlotShowsWhoseItIs) {
+  SchedulerLimits limits = two_slots();
+  limits.model = 5;
+  Bench bench(limits);
+  const Handle tenant = bench.tenant(ServiceClass::batch);
+  Arrival a = bench.request(tenant, 40, 1);
+  a.adapter = 3;
+  const StepPlan plan = bench.step({a});
+  const SlotRow& row = bench.scheduler.state().slots[plan.runs[0].slot];
+  EXPECT_EQ(row.tenant, tenant);
+  EXPECT_EQ(row.request, plan.runs[0].request);
+  EXPECT_EQ(row.model, 5u);
+  EXPECT_EQ(row.adapter, 3u);
+  EXPECT_EQ(row.prompt_tokens, 40u);
+  EXPECT_EQ(row.pages, 3u);
+  EXPECT_EQ(row.priority, static_cast<std::uint32_t>(ServiceClass::batch));
+}
+
+/// A hash of one bit, so that half of all keys meet in one list.
+TEST(PrefixTreeKey, EachOfItsFieldsTellsPagesApart) {
+  for (const std::uint32_t bits : {1u, 64u}) {
+    auto tree = PrefixTree<AllRules>::make(4, {}, bits, {}, zrt::system_allocator());
+    ASSERT_TRUE(tree);
+    const PrefixDomain domain{9, 1, 2, 3, 4};
+    std::array<std::uint32_t, zrt::kPageTokens> tokens{};
+    tree->insert(0, domain, kNone, tokens.data());
+    EXPECT_EQ(tree->find(domain, kNone, tokens.data()), 0u);
+    EXPECT_EQ(tree->find(domain, 0, tokens.data()), kNone) << "the page before";
+    PrefixDomain scope = domain;
+    scope.scope = kGroupScope | 9;
+    EXPECT_EQ(tree->find(scope, kNone, tokens.data()), kNone) << "a group is no tenant of the same number";
+    for (const auto field :
+         {&PrefixDomain::model, &PrefixDomain::kv_type, &PrefixDomain::cache_group, &PrefixDomain::adapter}) {
+      PrefixDomain other = domain;
+      ++(other.*field);
+      EXPECT_EQ(tree->find(other, kNone, tokens.data()), kNone);
+    }
+    PrefixDomain swapped = domain;
+    std::swap(swapped.model, swapped.kv_type);
+    EXPECT_EQ(tree->find(swapped, kNone, tokens.data()), kNone);
+    for (std::uint32_t& token : tokens) {
+      ++token;
+      EXPECT_EQ(tree->find(domain, kNone, tokens.data()), kNone);
+      --token;
+    }
+  }
+}
+
 TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
-  Bench bench(small());
+  Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::batch);
   std::vector<Arrival> burst;
   for (int i = 0; i < 6; ++i) burst.push_back(bench.request(tenant, 16, 8));
@@ -173,6 +153,40 @@ TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
   EXPECT_EQ(refused->refusal, Refusal::queue_full);
   EXPECT_GT(refused->retry_after, 0u);
   EXPECT_EQ(name(refused->refusal), "queue_full");
+}
+
+TEST(TenantScheduler, WhenToComeBackIsThePaceOfABusyMachine) {
+  Bench bench(two_slots());
+  const Handle tenant = bench.tenant(ServiceClass::batch);
+  for (int i = 0; i < 4; ++i) {
+    bench.now += 3'600'000'000'000u;
+    bench.step({bench.request(tenant, 16, 2)});
+    bench.step();
+    bench.step();
+  }
+  ASSERT_EQ(bench.scheduler.ledger(tenant)->requests_finished, 4u);
+  std::vector<Arrival> burst;
+  for (int i = 0; i < 6; ++i) burst.push_back(bench.request(tenant, 16, 8));
+  const StepPlan plan = bench.step(burst);
+  ASSERT_NE(find(plan, EventKind::refused), nullptr);
+  EXPECT_LE(find(plan, EventKind::refused)->retry_after, 100'000'000u) << "hours without requests are no pace";
+}
+
+TEST(TenantScheduler, LatenciesBeginWithTheClock) {
+  Bench bench(two_slots());
+  const auto stop_clock = [&] { bench.now = std::uint64_t{0} - 1'000'000; };
+  stop_clock();
+  const Handle tenant = bench.tenant(ServiceClass::interactive);
+  stop_clock();
+  bench.step({bench.request(tenant, 16, 4), bench.request(tenant, 100, 2)});
+  stop_clock();
+  bench.step();
+  bench.now = 3'600'000'000'000u;
+  for (int i = 0; i < 6; ++i) bench.step();
+  const TenantLedger& ledger = *bench.scheduler.ledger(tenant);
+  ASSERT_EQ(ledger.requests_finished, 2u);
+  EXPECT_LE(ledger.first_token.percentile(100), 10'000'000u);
+  EXPECT_LE(ledger.token_gap.percentile(100), 10'000'000u);
 }
 
 TEST(TenantScheduler, ATenantsQueueIsFullWhenItsSlotsAreToo) {
@@ -203,14 +217,14 @@ TEST(TenantScheduler, AQueueMayBeWithoutABound) {
 }
 
 TEST(TenantScheduler, ReservationsThatDoNotFitAreRefused) {
-  Bench bench(small());
+  Bench bench(two_slots());
   EXPECT_NE(bench.tenant(ServiceClass::standard, 8), 0u);
   EXPECT_EQ(bench.tenant(ServiceClass::standard, 5), 0u) << "8 of 12 pages are taken";
   EXPECT_NE(bench.tenant(ServiceClass::standard, 4), 0u);
 }
 
 TEST(TenantScheduler, InteractiveTakesABatchSlotButNotTheFloor) {
-  Bench bench(small());
+  Bench bench(two_slots());
   const Handle batch = bench.tenant(ServiceClass::batch);
   const Handle user = bench.tenant(ServiceClass::interactive);
   bench.step({bench.request(batch, 16, 30), bench.request(batch, 16, 30)});
@@ -290,7 +304,7 @@ Handle use_up_two_rates(Bench& bench) {
 }
 
 TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
-  Bench bench(small());
+  Bench bench(two_slots());
   EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilSubmit);
   use_up_two_rates(bench);
   const std::uint64_t idle = bench.scheduler.idle(bench.now);
@@ -304,7 +318,7 @@ TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
 }
 
 TEST(TenantScheduler, IsNotIdleBehindARateThatHasRoomAgain) {
-  Bench bench(small());
+  Bench bench(two_slots());
   const Handle second = use_up_two_rates(bench);
   const std::uint64_t idle = bench.scheduler.idle(bench.now);
   ASSERT_GT(idle, 0u);
@@ -329,10 +343,10 @@ TEST(TenantScheduler, StepsAllocateNothing) {
 }
 
 TEST(TenantScheduler, RefusesImpossibleSizes) {
-  SchedulerLimits limits = small();
+  SchedulerLimits limits = two_slots();
   limits.prefix_pages = limits.pages;
   EXPECT_FALSE(Scheduler<>::make(limits, zrt::system_allocator()));
-  limits = small();
+  limits = two_slots();
   limits.step_tokens = 17;
   EXPECT_FALSE(Scheduler<>::make(limits, zrt::system_allocator()));
   TenantQuota quota;

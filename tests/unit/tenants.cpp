@@ -116,6 +116,32 @@ TEST_F(Tenants, APrefixIsSharedWithinAGroupAndByNobodyElse) {
   for (const auto& [id, h] : heard_) EXPECT_EQ(h.tokens, expected);
 }
 
+/// Two requests of 6 pages each take all 12, unless some are left to prefixes: then the second waits for the first.
+TEST_F(Tenants, SlotsLeaveThePagesOfPrefixesToThem) {
+  const std::int32_t begins = prompt_[0];
+  for (const std::uint32_t prefix_pages : {0u, 4u}) {
+    heard_.clear();
+    const auto engine = open({.slots = 2, .pages = 12, .prefix_cache = true, .prefix_pages = prefix_pages});
+    const TenantId reader = create(*engine, {}), writer = create(*engine, {.service = ServiceClass::interactive});
+    submit(*engine, reader, 1);
+    finish(*engine);
+    std::vector<RequestId> ids;
+    for (const std::uint64_t seed : {2u, 3u}) {
+      prompt_[0] = static_cast<std::int32_t>(10 + seed);
+      ids.push_back(submit(*engine, writer, seed, 50));
+    }
+    finish(*engine);
+    EXPECT_EQ(heard_[ids[1]].tokens, alone(3, 50));
+    prompt_[0] = begins;
+    const RequestId again = submit(*engine, reader, 1);
+    finish(*engine);
+    EXPECT_EQ(heard_[again].cached_tokens, prefix_pages == 0 ? 0u : 16u) << "the oldest two of 8 have gone";
+    EXPECT_EQ(heard_[again].tokens, alone(1));
+  }
+  EngineOptions all{.slots = 1, .context = kContext, .pages = 8, .prefix_pages = 8};
+  EXPECT_EQ(code_of(test::open_engine(On::cpu, file_.bytes(), all)), Errc::invalid_argument);
+}
+
 TEST_F(Tenants, ARefusedRequestSaysWhyAndWhenToComeBack) {
   const auto engine = open({.slots = 1});
   const TenantId tenant = create(*engine, {.max_pages = 4, .max_context = 60, .max_queued = 1});

@@ -164,6 +164,7 @@ TEST_P(TimelineOf, ShowsThatAPreemptedRequestWaitsAgain) {
   r.ignore_eos = true;
   const auto step = [&] { return *(*engine)->step([](RequestId, const Token&) { return true; }); };
   r.tenant = *(*engine)->create_tenant({.service = ServiceClass::batch});
+  const auto owner = static_cast<std::uint64_t>(r.tenant);
   const RequestId job = *(*engine)->submit(r);
   for (int i = 0; i < 18; ++i) step();
   r.tenant = *(*engine)->create_tenant({.service = ServiceClass::interactive});
@@ -172,10 +173,16 @@ TEST_P(TimelineOf, ShowsThatAPreemptedRequestWaitsAgain) {
   while (step() != 0) {
   }
   std::vector<exec::RequestPhase> seen;
-  for (const trace::TimedRequest& event : timeline.requests())
+  for (const trace::TimedRequest& event : timeline.requests()) {
     if (event.request.id == static_cast<std::uint64_t>(job)) seen.push_back(event.request.phase);
+    EXPECT_EQ(event.request.tenant == owner, event.request.id == static_cast<std::uint64_t>(job));
+  }
   using enum exec::RequestPhase;
   EXPECT_EQ(seen, (std::vector{queued, prefill, decode, queued, prefill, decode, ended}));
+  std::size_t owned = 0;
+  for (const json& event : trace_of(timeline)["traceEvents"])
+    owned += event.contains("args") && event["args"].value("tenant", std::uint64_t{0}) == owner ? 1u : 0u;
+  EXPECT_EQ(owned, 8u) << "two waits of two events each, and four phases";
 }
 
 TEST_P(TimelineOf, SumsToAProfile) {

@@ -46,8 +46,8 @@ template <class B, class Families, class O> class EngineCore {
     const RoundingMode rounding;
     if (auto r = model_.load(); !r) return r;
     const EngineOptions& o = model_.options();
-    if (exec::WatchesRuns<O> &&
-        (o.prefix_cache || o.pages != 0 || o.queue != EngineOptions{}.queue || o.draft_tokens != 0))
+    if (exec::WatchesRuns<O> && (o.prefix_cache || o.prefix_pages != 0 || o.pages != 0 ||
+                                 o.queue != EngineOptions{}.queue || o.draft_tokens != 0))
       return fail(Errc::unimplemented,
                   "a recording of a run holds no prefix_cache, pages, queue or draft_tokens of the host's");
     if (auto r = serving_.open(model_.executor(), model_.context(), o); !r) return r;
@@ -511,6 +511,7 @@ template <class B, class Families, class O> class EngineCore {
     news_.finish_those_at_their_limit(on_token);
     news_.tell(on_token);
     const serve::StepPlan plan = plan_step(stop);
+    serving_.audit();
     news_.tell(on_token);
     if (plan.runs.empty()) return {};
     outcomes_.begin(plan);
@@ -610,6 +611,7 @@ template <class B, class Families, class O> class EngineCore {
       if (!completed) a.error = completed.error();
     }
     serving_.scheduler().settle({});
+    serving_.audit();
     news_.tell(on_token);
     if (!completed) return std::unexpected<Error>(completed.error());
     return run_step(on_token, stop);  // the poll still says stop

@@ -32,6 +32,7 @@ struct EngineOptions {
       15'000'000'000;               ///< that a token waits for a client that does not read, see Engine::pause
   std::uint32_t pages = 0;          ///< of 16 positions, for all slots together; 0: slots × context
   bool prefix_cache = false;        ///< a prompt that begins as an earlier one resumes behind the pages of that one
+  std::uint32_t prefix_pages = 0;   ///< of `pages`, those that slots leave to prefixes that nobody uses at the moment
   SipKey prefix_key{};              ///< of the hashes by which prefixes are found: random where tenants may be hostile
   std::uint32_t kept_states = 0;    ///< states of recurrent or windowed models, from which later requests resume
   DType kv_type = DType::f16;       ///< f32, f16, bf16, q8_0 or q4_0, see KvPage

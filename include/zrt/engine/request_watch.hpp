@@ -17,8 +17,8 @@ template <class B, class O, class Model> class RequestWatch {
     if constexpr (exec::WatchesRequests<O>) {
       const serve::Sequence& s = a.sequence;
       const std::uint32_t slot = phase == exec::RequestPhase::queued ? exec::ObservedRequest::kNoSlot : s.slot;
-      model_.observer().request(
-          {static_cast<std::uint64_t>(a.id), phase, slot, s.prompt_tokens, s.processed, a.generated, finish});
+      model_.observer().request({static_cast<std::uint64_t>(a.id), static_cast<std::uint64_t>(a.tenant), phase, slot,
+                                 s.prompt_tokens, s.processed, a.generated, finish});
     }
   }
   void show_slots() noexcept {

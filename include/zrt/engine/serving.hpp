@@ -162,7 +162,7 @@ template <class B> class Serving {
     return charged * slots_->shared_groups() + slots_->used_pages();
   }
 
-  /// In debug builds, proves between two steps that the scheduler's tables agree.
+  /// In debug builds, proves that the scheduler's tables agree: with the runs of a step in the making, and behind them.
   void audit() noexcept {
     if constexpr (serve::kAudits) {
       ZRT_ASSERT(audit_->run(scheduler_->state()));
@@ -320,7 +320,7 @@ template <class B> class Serving {
     serve::SchedulerLimits l;
     l.slots = sizes.slots;
     l.pages = sizes.pages;
-    l.prefix_pages = 0;
+    l.prefix_pages = options.prefix_pages;
     l.context = context_ + 1;  // the last token is never computed
     l.step_tokens = sizes.prefill_tokens;
     l.draft_tokens = options.draft_tokens;
@@ -328,6 +328,7 @@ template <class B> class Serving {
     l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;
     l.key = options.prefix_key;
+    l.kv_type = static_cast<std::uint32_t>(options.kv_type);
     if (options.clock.now != nullptr) {
       l.slow_steps = 1;
       l.slow_ns = options.slow_client_ns;

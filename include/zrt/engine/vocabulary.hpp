@@ -33,8 +33,10 @@ class VocabularyReader {
   VocabularyReader(const model::GgufFile& file, Vocabulary& out) noexcept : file_(file), out_(out) {}
 
   [[nodiscard]] Result<void> read() noexcept {
-    if (auto r = text("model", out_.spec.model); !r) return r;
-    if (auto r = text("pre", out_.spec.pre); !r) return r;
+    if (auto r = text(key("model"), out_.spec.model); !r) return r;
+    if (auto r = text(key("pre"), out_.spec.pre); !r) return r;
+    if (auto r = text(Name::of("general.name"), out_.spec.name); !r) return r;
+    if (auto r = text(Name::of("general.architecture"), out_.spec.architecture); !r) return r;
     if (auto r = strings("tokens", out_.tokens); !r) return r;
     if (auto r = strings("merges", out_.merges); !r) return r;
     if (auto r = numbers("scores", out_.scores); !r) return r;
@@ -90,9 +92,9 @@ class VocabularyReader {
   [[nodiscard]] static Name key(std::string_view name) noexcept { return Name::of("tokenizer.ggml.", name); }
   [[nodiscard]] bool has(std::string_view name) const noexcept { return file_.find(key(name).view()) != nullptr; }
 
-  [[nodiscard]] Result<void> text(std::string_view name, std::string_view& to) const noexcept {
-    if (!has(name)) return {};
-    auto found = file_.get<std::string_view>(key(name).view());
+  [[nodiscard]] Result<void> text(const Name& name, std::string_view& to) const noexcept {
+    if (file_.find(name.view()) == nullptr) return {};
+    auto found = file_.get<std::string_view>(name.view());
     if (!found) return pass(found);
     to = *found;
     return {};

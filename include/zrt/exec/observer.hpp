@@ -48,6 +48,7 @@ struct ObservedRequest {
   static constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
   std::uint64_t id = 0;
+  std::uint64_t tenant = 0;  ///< whose it is; 0: the host's
   RequestPhase phase = RequestPhase::queued;
   std::uint32_t slot = kNoSlot;
   std::uint32_t prompt_tokens = 0;

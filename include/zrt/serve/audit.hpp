@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/serve/audit.hpp: proves between two steps that a scheduler's tables agree with each other.
+// zrt/serve/audit.hpp: proves that a scheduler's tables agree with each other.
 #pragma once
 
 #include <zrt/serve/scheduler_state.hpp>
@@ -93,7 +93,8 @@ class Audit {
       }
       const RequestRow& r = s.requests[w.request];
       if (r.stage != RequestStage::running || r.slot != slot || row.request != s.request_handle(w.request) ||
-          row.tenant != s.tenant_handle(r.tenant) || !s.tenants[r.tenant].live)
+          row.tenant != s.tenant_handle(r.tenant) || !s.tenants[r.tenant].live || row.model != s.limits.model ||
+          row.adapter != r.adapter)
         return broken("slot ", slot, " runs a request that is not its own");
       ++slots_[r.tenant];
       charges_[r.tenant] += w.charge;

@@ -216,6 +216,8 @@ template <class Rules> class FairAdmission {
     row.tenant = s_.tenant_handle(r.tenant);
     row.session = r.session == kNone ? 0 : handle_of(r.session, s_.sessions[r.session].generation);
     row.request = s_.request_handle(request);
+    row.model = s_.limits.model;
+    row.adapter = r.adapter;
     row.prompt_tokens = r.prompt;
     row.generated_tokens = r.generated;
     row.priority = static_cast<std::uint32_t>(t.quota.service);

@@ -13,6 +13,7 @@
 namespace zrt::inline ZRT_ABI::serve {
 
 /// All besides tokens that keys and values depend on. Fields are compared one by one, so that none can pass for another.
+/// Cache groups without a window list the same pages, so that a scheduler has one number for all of them.
 struct PrefixDomain {
   PrefixScope scope = 0;
   std::uint32_t model = 0;

@@ -12,7 +12,7 @@ namespace zrt::inline ZRT_ABI::serve {
 struct StepInput {
   Span<const Arrival> arrivals{};
   Span<const Outcome> outcomes{};  ///< of the runs of the step before, in their order; a missing one counts as failed
-  std::uint64_t now = 0;           ///< nanoseconds; going back counts as standing still
+  std::uint64_t now = 0;  ///< nanoseconds; going back counts as standing still, 0 is a host without a clock so far
   std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time, or 0; see PrefillRate and lower_room()
   Span<const std::uint32_t> cuts{};   ///< prompt tokens by slot, as a replay dictates them; empty: the planner's own
   Span<const Draft> drafts{};         ///< by slot, of those that decode; see SchedulerLimits::draft_tokens
@@ -199,9 +199,16 @@ template <class Rules = AllRules> class Scheduler {
   explicit Scheduler(SchedulerState<Rules> state) noexcept : s_(std::move(state)) {}
 
   void pass_time(std::uint64_t now) noexcept {
+    if (s_.now == 0 && now != 0) begin_time(now);
     if (now > s_.now) s_.now = now;
     for (TenantRow& t : s_.tenants)
       if (t.advance(s_.now) && t.live && t.backlogged()) s_.quiet = false;
+  }
+
+  /// The host begins to read its clock: what came before is measured from here.
+  void begin_time(std::uint64_t now) noexcept {
+    s_.last_end = now;
+    for (RequestRow& r : s_.requests) r.arrived = r.last_token = r.held_at = now;
   }
 
   // --- outcomes ---
@@ -365,6 +372,7 @@ template <class Rules = AllRules> class Scheduler {
   [[nodiscard]] std::uint32_t accept(const Arrival& a, std::uint32_t tenant) noexcept {
     TenantRow& t = s_.tenants[tenant];
     if (!t.backlogged() && s_.keeps(Rule::lift_counter)) lift(tenant);
+    if (s_.free_requests.size() == s_.requests.size()) s_.last_end = s_.now;  // idle time says nothing of the pace
     const std::uint32_t request = s_.free_requests.back();
     s_.free_requests.pop_back();
     RequestRow& r = s_.requests[request];

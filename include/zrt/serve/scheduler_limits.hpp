@@ -25,6 +25,8 @@ struct SchedulerLimits {
   std::uint32_t slow_steps = 256;       ///< that a client may leave a token unread, and
   std::uint64_t slow_ns = 0;            ///< nanoseconds: it ends where both have passed
   std::uint32_t floor_patience = 64;    ///< steps that a lower class waits for pages before others stop taking them
+  std::uint32_t model = 0;              ///< the host's number of the model, which slots show and keys of prefixes hold
+  std::uint32_t kv_type = 0;            ///< its number of the type of keys and values: the same
   std::uint32_t hash_bits = 64;
   SipKey key{};  ///< random, from the host
 };

@@ -81,7 +81,7 @@ template <class Rules> struct SchedulerState {
   std::uint64_t sequence = 0;
   /// Virtual service of the tenant of each class that became idle last.
   std::array<std::uint64_t, kServiceClasses> last_service{};
-  std::uint64_t last_end = 0;           ///< when a request left its slot
+  std::uint64_t last_end = 0;           ///< when a request left its slot, or came to an idle machine
   std::uint64_t end_gap = 100'000'000;  ///< nanoseconds from one such end to the next, smoothed
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
@@ -102,7 +102,7 @@ template <class Rules> struct SchedulerState {
     return lists.span().subspan(std::size_t{slot} * list_pages, slots[slot].pages);
   }
   [[nodiscard]] PrefixDomain domain(const RequestRow& r) const noexcept {
-    return {tenants[r.tenant].scope(r.tenant), 0, 0, 0, r.adapter};
+    return {tenants[r.tenant].scope(r.tenant), limits.model, limits.kv_type, 0, r.adapter};
   }
   [[nodiscard]] Handle request_handle(std::uint32_t row) const noexcept {
     return handle_of(row, requests[row].generation);

@@ -13,6 +13,7 @@
 #include <zrt/text/detail/rwkv.hpp>
 #include <zrt/text/detail/sentence_piece.hpp>
 #include <zrt/text/detail/special_tokens.hpp>
+#include <zrt/text/detail/token_spaces.hpp>
 #include <zrt/text/detail/unigram.hpp>
 #include <zrt/text/detail/word_piece.hpp>
 #include <zrt/text/vocabulary.hpp>
@@ -188,6 +189,7 @@ inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator a
   if (auto r = tokenizer.read_ids(spec); !r) return pass(r);
   if (auto r = tokenizer.index_.build(spec.tokens); !r) return pass(r);
   tokenizer.mark_known_tokens();
+  detail::mark_spaces(spec, tokenizer.index_, tokenizer.facts_.span());
   const auto type_of = [&](std::size_t id) { return tokenizer.facts_[id].type; };
   // Files know a control token that stands for itself in answers as one too.
   const auto steers = [&](std::size_t id) {
@@ -330,8 +332,17 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
   if (options.add_special && add_bos_)
     if (auto r = out.push_back(*ids_.bos); !r) return r;
   bool after_special = true;
-  for (const detail::TextPart& fragment : fragments) {
-    const std::string_view part = slice(text, fragment.begin, fragment.end - fragment.begin);
+  const auto facts_at = [&](std::size_t i) noexcept -> const detail::TokenFacts* {
+    const bool token = i < fragments.size() && fragments[i].token != detail::kNoToken;
+    return token ? &facts_[static_cast<std::size_t>(fragments[i].token)] : nullptr;
+  };
+  for (std::size_t i = 0; i < fragments.size(); ++i) {
+    const detail::TextPart& fragment = fragments[i];
+    std::string_view part = slice(text, fragment.begin, fragment.end - fragment.begin);
+    if (fragment.token == detail::kNoToken) {
+      part = detail::without_taken_space(part, i == 0 ? nullptr : facts_at(i - 1), facts_at(i + 1));
+      if (part.empty()) continue;
+    }
     Result<void> done;
     if (fragment.token != detail::kNoToken)
       done = out.push_back(fragment.token);

@@ -57,6 +57,8 @@ struct VocabularySpec {
   Span<const std::uint8_t> character_map = {};        ///< precompiled_charsmap; "t5" only
   std::optional<bool> lowercase = {};                 ///< of words; "bert" and "whitespace" only
   std::optional<bool> strip_accents = {};  ///< of words; "bert" only, which without it does as with `lowercase`
+  std::string_view name = {};              ///< general.name of the file, by which some models are known
+  std::string_view architecture = {};      ///< general.architecture, likewise
   std::string_view chat_template = {};     ///< carried along; the tokenizer does not read it
 };
 

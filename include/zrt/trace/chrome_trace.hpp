@@ -230,6 +230,7 @@ template <class Sink> class ChromeTrace {
       out_.number(r.id);
       out_.raw(",\"args\":{\"request\":");
       out_.number(r.id);
+      if (r.tenant != 0) field("tenant", r.tenant);
       out_.raw("}}");
     }
   }
@@ -244,6 +245,7 @@ template <class Sink> class ChromeTrace {
     duration(begin, end);
     out_.raw(",\"args\":{\"request\":");
     out_.number(r.id);
+    if (r.tenant != 0) field("tenant", r.tenant);
     field("prompt_tokens", r.prompt_tokens);
     if (next != nullptr) field("generated", next->request.generated);
     if (next != nullptr && !next->request.finish.empty()) {

@@ -31,6 +31,9 @@ struct ReadOptions {
   Span<const InputType> types{};
   /// Numbers of extents that inputs name.
   Span<const NamedExtent> extents{};
+  /// Initialisers of the model's graph that the program takes as inputs, by their names, in front of the model's own and
+  /// in the order of the graph: what a training moves. The others are constants.
+  Span<const std::string_view> variables{};
   /// Trips of a Loop with scan outputs, whose body is read once for each of them. Of loops that stay loops a run makes
   /// at most ptir::LowerOptions::trip_limit.
   std::int64_t unrolled_trips = 256;
@@ -79,7 +82,10 @@ class Reader {
     const auto graph = read_graph(model_->graph, allocator());
     if (!graph) return pass(graph);
     Scope scope(allocator());
-    if (auto r = read_initializers(*graph, scope); !r) return r;
+    if (auto r = read_initializers(*graph, scope, options_->variables); !r) return r;
+    for (const std::string_view variable : options_->variables)
+      if (scope.find(variable) == nullptr)
+        return fail(Errc::invalid_argument, "no initializer is called ", zrt::slice(variable, 0, 80));
     for (const BoundInput& bound : options_->values) {
       bool known = false;
       for (const ValueView& input : graph->inputs) known = known || input.name == bound.name;
@@ -118,14 +124,20 @@ class Reader {
     return true;
   }
 
-  /// Reads the initialisers of a graph into `scope`.
-  [[nodiscard]] Result<void> read_initializers(const GraphView& graph, Scope& scope) noexcept {
+  /// Reads the initialisers of a graph into `scope`; `variables` become inputs of the program.
+  [[nodiscard]] Result<void> read_initializers(const GraphView& graph, Scope& scope,
+                                               Span<const std::string_view> variables = {}) noexcept {
     if (depth_ != 0 && !may_read_again(64 * (graph.initializers.size() + graph.outputs.size())))
       return fail(Errc::limit_exceeded, "graphs within nodes are read too often");
     for (const std::string_view message : graph.initializers) {
       auto tensor = tensor_in(message);
       if (!tensor) return pass(tensor);
-      if (auto r = scope.add(tensor->name, {tensor->type, {}, tensor->data, true}); !r) return r;
+      Value value{tensor->type, {}, tensor->data, true};
+      if (std::find(variables.begin(), variables.end(), tensor->name) != variables.end()) {
+        value = {tensor->type, builder_.parameter(tensor->type, named(tensor->name)), {}, false, tensor->name};
+        if (builder_.failed()) return about("initializer ", tensor->name);
+      }
+      if (auto r = scope.add(tensor->name, value); !r) return r;
     }
     return {};
   }

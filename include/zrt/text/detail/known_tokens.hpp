@@ -99,6 +99,8 @@ inline constexpr std::array<std::string_view, 4> kChannelMarks{"<|channel|>", "<
 struct TokenFacts {
   TokenType type = TokenType::normal;
   bool ends_generation = false;
+  bool takes_space_before = false;  ///< white space beside the token in a text is part of it
+  bool takes_space_behind = false;
 };
 
 /// Corrects the facts of tokens that are known by their texts. Files mark them as they come: as text, or as the ends of

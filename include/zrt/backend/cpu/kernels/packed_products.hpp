@@ -439,48 +439,51 @@ template <class Words> struct PackedParts {
 /// Rows that do not repay a panel.
 inline constexpr std::uint32_t kFewRows = 16;
 
+/// Products of one group of runs of 32 with few rows, without a panel.
+template <Codes kCodes, class Words>
+void few_runs(const PackedWeight& w, const std::byte* group, const Activations& x, std::uint32_t first,
+              std::uint32_t rows, PanelSums sums) noexcept {
+  const PackedRuns<Words> runs{*w.form, group, w.form->block_bytes()};
+  each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+    run_tile<1, columns.value, 1, kCodes>(*w.form, runs, 0, x.cols / kGroup, x, first, row, sums);
+  });
+}
+
+/// Products of one group of blocks of kParts parts with few rows, without a panel.
+template <std::size_t kParts, class Words>
+void few_parts(const PackedWeight& w, const std::byte* group, const Activations& x, std::uint32_t first,
+               std::uint32_t rows, PanelSums sums) noexcept {
+  const std::size_t stride = w.form->block_bytes();
+  for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+    fetch(group + b * stride + kFetchAhead, stride);
+    const PackedParts<Words> parts{*w.form, group + b * stride};
+    each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+      part_tile<1, columns.value, kParts, Codes::of_five>(*w.form, parts, b, x, first, row, sums);
+    });
+  }
+}
+
 /// Products of one group with few rows, without a panel; false for forms whose codes take more than a few instructions
-/// to unpack.
+/// to unpack, and for more rows than repay unpacking them for each.
 template <PackedForms kForms>
 [[nodiscard]] bool few_products(const PackedWeight& w, const std::byte* group, const Activations& x,
                                 std::uint32_t first, std::uint32_t rows, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
-  if (form.levels != nullptr || (form.bits != 2 && form.bits != 4 && form.bits != 8)) return false;
-  const std::size_t stride = form.block_bytes();
+  if (form.levels != nullptr) return false;
   if constexpr (kForms.run_32)
-    if (form.part == 0 && form.run == 32 && form.bits != 2) {
-      each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-        if (form.bits == 4)
-          run_tile<1, columns.value, 1, Codes::of_five>(form, PackedRuns<NibbleWords>{form, group, stride}, 0,
-                                                        x.cols / kGroup, x, first, row, sums);
-        else
-          run_tile<1, columns.value, 1, Codes::any>(form, PackedRuns<ByteWords>{form, group, stride}, 0,
-                                                    x.cols / kGroup, x, first, row, sums);
-      });
-      return true;
+    if (form.part == 0 && form.run == 32) {
+      if (form.bits == 4) return few_runs<Codes::of_five, NibbleWords>(w, group, x, first, rows, sums), true;
+      if (form.bits == 8) return few_runs<Codes::any, ByteWords>(w, group, x, first, rows, sums), true;
     }
-  if constexpr (kForms.part_32)
-    if (form.part == 32 && form.bits == 4 && rows <= kTileColumns) {
-      for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
-        fetch(group + b * stride + kFetchAhead, stride);
-        each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-          part_tile<1, columns.value, 8, Codes::of_five>(form, PackedParts<NibbleWords>{form, group + b * stride}, b, x,
-                                                         first, row, sums);
-        });
-      }
-      return true;
-    }
+  if constexpr (kForms.part_32) {
+    if (form.part == 32 && form.bits == 4 && rows <= kTileColumns)
+      return few_parts<8, NibbleWords>(w, group, x, first, rows, sums), true;
+    if (form.part == 32 && form.bits == 2 && rows <= 2)
+      return few_parts<8, PairWords>(w, group, x, first, rows, sums), true;
+  }
   if constexpr (kForms.part_16)
-    if (form.part == 16 && form.bits == 2 && rows <= 2) {
-      for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
-        fetch(group + b * stride + kFetchAhead, stride);
-        each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-          part_tile<1, columns.value, 16, Codes::of_five>(form, PackedParts<PairWords>{form, group + b * stride}, b, x,
-                                                          first, row, sums);
-        });
-      }
-      return true;
-    }
+    if (form.part == 16 && form.bits == 2 && rows <= 2)
+      return few_parts<16, PairWords>(w, group, x, first, rows, sums), true;
   return false;
 }
 #endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/scheduler_order.cpp: who is next, who yields, and who is not overtaken.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <support/scheduler_bench.hpp>
+#include <vector>
+
+namespace scheduler_order_test {
+
+using namespace zrt::serve;
+using zrt::test::find;
+using zrt::test::four_slots;
+using zrt::test::two_slots;
+
+/// A scheduler whose requests have numbers, and whose floor a standard tenant may hold.
+class SchedulerOrder : public testing::Test {
+ protected:
+  void begin(SchedulerLimits limits, std::uint32_t slots) {
+    limits.slots = slots;
+    limits.queue = 16;
+    bench_.emplace(limits);
+  }
+  Handle tenant(ServiceClass service, std::uint32_t reserved = 0) { return bench_->tenant(service, reserved); }
+  /// A request whose number its events have as their tag.
+  Arrival ask(std::uint64_t number, Handle tenant, std::uint32_t prompt, std::uint32_t most) {
+    Arrival a = bench_->request(tenant, prompt, most);
+    a.tag = number;
+    return a;
+  }
+  /// A standard tenant's request that holds the floor for as long as the context lets it.
+  void hold_floor() {
+    bench_->step({ask(99, tenant(ServiceClass::standard), 16, 110)});
+    ASSERT_NE(bench_->scheduler.state().floor_slot, kNone);
+  }
+  void steps(int count) {
+    for (int i = 0; i < count; ++i) bench_->step();
+  }
+  /// The number of the request that a step preempts; 0: none is.
+  static std::uint64_t preempted(const StepPlan& plan) {
+    const StepEvent* e = find(plan, EventKind::preempted);
+    return e == nullptr ? 0 : e->tag;
+  }
+  static std::vector<std::uint64_t> admitted(const StepPlan& plan) {
+    std::vector<std::uint64_t> numbers;
+    for (const StepEvent& e : plan.events)
+      if (e.kind == EventKind::admitted) numbers.push_back(e.tag);
+    return numbers;
+  }
+  /// The number of the first request that a later step admits, in at most `most` steps; 0: none is.
+  std::uint64_t next_admitted(int most) {
+    for (int i = 0; i < most; ++i)
+      if (const std::vector<std::uint64_t> numbers = admitted(bench_->step()); !numbers.empty()) return numbers[0];
+    return 0;
+  }
+  /// The slot of the request with a number, or kNone.
+  [[nodiscard]] std::uint32_t slot_of(std::uint64_t number) const {
+    const auto& s = bench_->scheduler.state();
+    for (std::uint32_t slot = 0; slot < s.work.size(); ++slot)
+      if (s.work[slot].request != kNone && s.requests[s.work[slot].request].tag == number) return slot;
+    return kNone;
+  }
+
+  std::optional<zrt::test::SchedulerBench> bench_;
+};
+
+TEST_F(SchedulerOrder, TheLowestClassYieldsFirst) {
+  begin(four_slots(), 3);
+  hold_floor();
+  const Handle standard = tenant(ServiceClass::standard), batch = tenant(ServiceClass::batch);
+  const Handle user = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, standard, 60, 40), ask(2, batch, 20, 60)});
+  steps(20);
+  EXPECT_EQ(preempted(bench_->step({ask(3, user, 8, 4)})), 2u) << "though the standard tenant has had more";
+}
+
+TEST_F(SchedulerOrder, OfAClassTheTenantWithTheMostServiceYields) {
+  begin(four_slots(), 3);
+  hold_floor();
+  const Handle more = tenant(ServiceClass::batch), less = tenant(ServiceClass::batch);
+  const Handle user = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, more, 60, 40), ask(2, less, 20, 60)});
+  steps(20);
+  EXPECT_EQ(preempted(bench_->step({ask(3, user, 8, 4)})), 1u) << "though it has computed more";
+}
+
+TEST_F(SchedulerOrder, OfATenantTheRequestThatHasComputedLeastYields) {
+  begin(four_slots(), 3);
+  hold_floor();
+  const Handle batch = tenant(ServiceClass::batch), user = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, batch, 20, 60), ask(2, batch, 60, 40)});
+  steps(20);
+  EXPECT_EQ(preempted(bench_->step({ask(3, user, 8, 4)})), 1u) << "though it is the older one";
+}
+
+TEST_F(SchedulerOrder, WhatHasJustBegunIsSparedWhereAnotherIsNot) {
+  begin(four_slots(), 3);
+  hold_floor();
+  const Handle more = tenant(ServiceClass::batch), less = tenant(ServiceClass::batch);
+  const Handle user = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, more, 60, 20), ask(2, less, 16, 90)});
+  while (slot_of(1) != kNone) bench_->step();
+  bench_->step({ask(3, more, 4, 30)});
+  steps(3);
+  const auto& tenants = bench_->scheduler.state().tenants;
+  ASSERT_GT(tenants[row_of(more)].service, tenants[row_of(less)].service);
+  EXPECT_EQ(preempted(bench_->step({ask(4, user, 8, 4)})), 2u) << "the other one has computed no 16 tokens yet";
+  begin(four_slots(), 2);
+  hold_floor();
+  const Handle alone = tenant(ServiceClass::batch), other = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, alone, 4, 30)});
+  EXPECT_EQ(preempted(bench_->step({ask(2, other, 8, 4)})), 1u) << "there is no other";
+}
+
+TEST_F(SchedulerOrder, WhatWasPreemptedTwiceHasItsPagesSetAside) {
+  begin(four_slots(), 2);
+  hold_floor();
+  const Handle batch = tenant(ServiceClass::batch), user = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, batch, 20, 60)});
+  for (std::uint64_t times = 0; times < 2; ++times) {
+    steps(4);
+    ASSERT_NE(slot_of(1), kNone);
+    EXPECT_LT(bench_->scheduler.state().work[slot_of(1)].charge, 5u) << "as many as it has tokens";
+    ASSERT_EQ(preempted(bench_->step({ask(2 + times, user, 8, 2)})), 1u);
+    ASSERT_EQ(next_admitted(20), 1u);
+  }
+  EXPECT_EQ(bench_->scheduler.state().work[slot_of(1)].charge, 5u) << "79 positions";
+}
+
+TEST_F(SchedulerOrder, APreemptedRequestComesBeforeYoungerOnes) {
+  begin(four_slots(), 2);
+  hold_floor();
+  const Handle batch = tenant(ServiceClass::batch), user = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, batch, 20, 60), ask(2, batch, 20, 60), ask(3, batch, 20, 60)});
+  steps(4);
+  ASSERT_EQ(preempted(bench_->step({ask(4, user, 8, 2)})), 1u);
+  EXPECT_EQ(next_admitted(20), 1u);
+}
+
+TEST_F(SchedulerOrder, OfTenantsWithEqualServiceTheOneThatHoldsLessIsNext) {
+  begin(four_slots(), 2);
+  const Handle a = tenant(ServiceClass::standard), b = tenant(ServiceClass::standard);
+  const StepPlan plan = bench_->step({ask(1, a, 16, 8), ask(2, a, 16, 8), ask(3, b, 16, 8)});
+  EXPECT_EQ(admitted(plan), (std::vector<std::uint64_t>{1, 3})) << "request 2 is older";
+}
+
+TEST_F(SchedulerOrder, WhatLacksPagesIsOvertakenWithinReservationsAlone) {
+  begin(two_slots(), 4);
+  hold_floor();  // 8 of the 12 pages that charges may fill
+  const Handle large = tenant(ServiceClass::standard), small = tenant(ServiceClass::standard);
+  const Handle reserves = tenant(ServiceClass::standard, 2);
+  const StepPlan plan = bench_->step({ask(1, large, 60, 8), ask(2, small, 10, 4), ask(3, reserves, 10, 4)});
+  EXPECT_EQ(admitted(plan), (std::vector<std::uint64_t>{3})) << "2 floating pages are left, and 2 slots";
+  bench_->step();
+  EXPECT_EQ(slot_of(2), kNone) << "it waits behind the large one";
+}
+
+/// A user's short requests follow each other so that never 8 of 12 pages are free.
+TEST_F(SchedulerOrder, AFloorThatWaitsLongEnoughGetsItsPages) {
+  SchedulerLimits limits = two_slots();
+  limits.floor_patience = 8;
+  begin(limits, 4);
+  const Handle user = tenant(ServiceClass::interactive), batch = tenant(ServiceClass::batch);
+  std::uint64_t number = 1;
+  for (int i = 0; i < 12; ++i) bench_->step({ask(++number, user, 16, 40)});
+  bench_->step({ask(1, batch, 100, 20)});
+  int waited = 0;
+  for (; slot_of(1) == kNone && waited < 200; ++waited) {
+    const bool more = waited % 12 == 0;
+    bench_->step(more ? std::vector<Arrival>{ask(++number, user, 16, 40)} : std::vector<Arrival>{});
+  }
+  EXPECT_GT(waited, 8) << "there was no room at first";
+  EXPECT_LE(waited, 8 + 44) << "its patience, and what runs";
+}
+
+TEST(TenantSessions, BelongToOneTenantAndEndTheirRequests) {
+  zrt::test::SchedulerBench bench(four_slots());
+  const Handle alice = bench.tenant(ServiceClass::standard), bob = bench.tenant(ServiceClass::standard);
+  const auto about = [&](ArrivalKind kind, Handle subject) {
+    Arrival a;
+    a.kind = kind;
+    a.subject = subject;
+    return bench.step({a}).events[0];
+  };
+  const StepEvent opened = about(ArrivalKind::open_session, alice);
+  ASSERT_EQ(opened.kind, EventKind::session_opened);
+  const Handle session = opened.subject;
+  const auto turn = [&](Handle tenant, std::uint32_t prompt) {
+    Arrival a = bench.request(tenant, prompt, 20);
+    a.session = session;
+    return a;
+  };
+  const StepPlan foreign = bench.step({turn(bob, 16)});
+  ASSERT_NE(find(foreign, EventKind::refused), nullptr);
+  EXPECT_EQ(find(foreign, EventKind::refused)->refusal, Refusal::unknown_subject);
+  EXPECT_EQ(find(bench.step({turn(alice, 40)}), EventKind::admitted)->value, 0u);
+  for (int i = 0; i < 24; ++i) bench.step();
+  EXPECT_EQ(find(bench.step({turn(alice, 50)}), EventKind::admitted)->value, 32u) << "a second turn finds the first";
+  ASSERT_EQ(find(bench.step({bench.request(alice, 16, 20)}), EventKind::refused), nullptr);
+  Arrival close;
+  close.kind = ArrivalKind::close_session;
+  close.subject = session;
+  const StepPlan closed = bench.step({close});
+  ASSERT_NE(find(closed, EventKind::ended), nullptr);
+  EXPECT_EQ(find(closed, EventKind::ended)->end, EndReason::session_closed);
+  EXPECT_EQ(bench.scheduler.ledger(alice)->requests_ended_early, 1u) << "the request of no session goes on";
+  EXPECT_EQ(find(bench.step({turn(alice, 16)}), EventKind::refused)->refusal, Refusal::unknown_subject);
+}
+
+TEST(KeptStates, TheOneUsedLongestAgoIsTakenFirst) {
+  auto states = Checkpoints::make(3, zrt::system_allocator());
+  ASSERT_TRUE(states);
+  std::uint32_t page = kNone;
+  for (std::uint32_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(states->take(page, false), row);
+    states->bind(row, 10 + row);
+  }
+  states->pin(0);
+  states->unpin(0);
+  states->pin(1);
+  EXPECT_EQ(states->take(page, false), 2u) << "the first was used since, and the second will be loaded";
+  EXPECT_EQ(page, 12u);
+  EXPECT_EQ(states->take(page, false), 0u);
+  EXPECT_EQ(states->take(page, false), kNone) << "one is pinned, two are written";
+}
+
+}  // namespace scheduler_order_test
