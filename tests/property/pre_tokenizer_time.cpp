@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <string>
 #include <string_view>
+#include <support/processor_time.hpp>
 
 namespace zrt::pre_tokenizer_time_test {
 namespace {
@@ -19,7 +19,7 @@ double seconds_to_cut(const text::PreTokenizerEntry& entry, std::string_view uni
   while (input.size() < size) input += unit;
   double best = 1e9;
   for (int run = 0; run < runs; ++run) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = test::thread_seconds();
     std::size_t bytes = 0;
     const auto take = [](void* context, std::string_view piece) noexcept {
       *static_cast<std::size_t*>(context) += piece.size();
@@ -27,7 +27,7 @@ double seconds_to_cut(const text::PreTokenizerEntry& entry, std::string_view uni
     };
     EXPECT_TRUE(text::detail::cut(entry.stages, input, {&bytes, take}));
     EXPECT_EQ(bytes, input.size());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, test::thread_seconds() - start);
   }
   return best;
 }
@@ -39,7 +39,7 @@ TEST(PreTokenizerTime, AMegabyteTakesEightTimesAnEighth) {
     for (const std::string_view unit : {"a", "A", " ", "1", "!", "\xcc\x81", "A\xc3\xa9", "IMG"}) {
       const double eighth = seconds_to_cut(entry, unit, 1u << 17, 2);
       const double whole = seconds_to_cut(entry, unit, 1u << 20, 1);
-      // 64 times where the time is quadratic; a timer's grain and a busy machine are allowed for.
+      // 64 times where the time is quadratic; a timer's grain and a cold cache are allowed for.
       EXPECT_LT(whole, 24 * eighth + 0.02) << entry.name << " of " << unit;
     }
   }

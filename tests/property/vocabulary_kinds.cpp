@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <data/tokenizer/small_vocabularies.hpp>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
 #include <string_view>
+#include <support/processor_time.hpp>
 #include <vector>
 
 namespace vocabulary_kinds_test {
@@ -83,9 +83,9 @@ std::string there_and_back(const text::Tokenizer& tokenizer, std::string_view in
 }
 
 double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = zrt::test::thread_seconds();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return zrt::test::thread_seconds() - start;
 }
 
 TEST(VocabularyKinds, AMegabyteTakesEightTimesAnEighth) {
@@ -102,7 +102,7 @@ TEST(VocabularyKinds, AMegabyteTakesEightTimesAnEighth) {
         eighth = std::min(eighth, seconds_of([&] { (void)there_and_back(*made, part); }));
       std::string back;
       const double whole = seconds_of([&] { back = there_and_back(*made, input); });
-      // 64 times where the time is quadratic; a timer's grain and a busy machine are allowed for.
+      // 64 times where the time is quadratic; a timer's grain and a cold cache are allowed for.
       EXPECT_LT(whole, 24 * eighth + 0.05);
       EXPECT_TRUE(!kind.lossless || back == input);
     }
