@@ -3,7 +3,7 @@
 #pragma once
 
 #include "train_curve.hpp"
-#include "train_program.hpp"
+#include "training.hpp"
 
 namespace program {
 
