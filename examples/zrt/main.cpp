@@ -584,10 +584,10 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("file", o.file, "Program: .onnx, a fused program as .json, or PTIR as .json or text")
       ->required()
       ->type_name(kFile);
-  const auto path = [&](const char* name, std::string& value, const char* purpose) {
+  const auto add_file = [&](const char* name, std::string& value, const char* purpose) {
     return app.add_option(name, value, purpose)->type_name(kFile);
   };
-  const auto number = [&](const char* name, double& value, double most, const char* purpose) {
+  const auto add_number = [&](const char* name, double& value, double most, const char* purpose) {
     app.add_option(name, value, purpose)->check(CLI::Range(0.0, most))->capture_default_str();
   };
   const auto count = [&](const char* name, std::uint64_t& value, std::uint64_t least, const char* purpose) {
@@ -597,13 +597,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
         ->capture_default_str();
   };
   constexpr double kMost = 1e6, kBelowOne = 0.9999999;
-  path("--data", o.data, "Examples: a .npz archive whose tensors bear the names of inputs")->required();
+  add_file("--data", o.data, "Examples: a .npz archive whose tensors bear the names of inputs")->required();
   app.add_option("--target", o.target, "Tensor of the examples that the loss compares with")->type_name("NAME");
-  path("--validation", o.validation, "Examples that are held out, as --data");
+  add_file("--validation", o.validation, "Examples that are held out, as --data");
   app.add_option("--hold-out", o.hold_out, "Share of the examples, their last, that is held out")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
-  path("--parameters", o.parameters, "First values of parameters: a .npz archive. Default: the file's, or drawn");
+  add_file("--parameters", o.parameters, "First values of parameters: a .npz archive. Default: the file's, or drawn");
   app.add_option("--freeze", o.freeze, "Parameters that keep their values, \"*\" for any characters; several times")
       ->type_name("NAME")
       ->take_all();
@@ -617,18 +617,18 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--optimizer", o.optimizer, "How gradients move parameters")
       ->check(kOptimizers)
       ->capture_default_str();
-  number("--rate", o.rate, kMost, "Learning rate");
-  number("--momentum", o.momentum, kBelowOne, "Share of the last step that sgd keeps");
+  add_number("--rate", o.rate, kMost, "Learning rate");
+  add_number("--momentum", o.momentum, kBelowOne, "Share of the last step that sgd keeps");
   app.add_flag("--nesterov", o.nesterov, "Let sgd look ahead by its momentum");
-  number("--weight-decay", o.weight_decay, kMost, "Pull of parameters towards 0");
-  number("--beta1", o.beta1, kBelowOne, "Share of the gradient's mean that adam keeps");
-  number("--beta2", o.beta2, kBelowOne, "Share of the gradient's square that adam keeps");
-  number("--epsilon", o.epsilon, kMost, "Least divisor of adam");
-  number("--clip-norm", o.clip_norm, kMost, "Greatest length of all gradients together; 0 for none");
+  add_number("--weight-decay", o.weight_decay, kMost, "Pull of parameters towards 0");
+  add_number("--beta1", o.beta1, kBelowOne, "Share of the gradient's mean that adam keeps");
+  add_number("--beta2", o.beta2, kBelowOne, "Share of the gradient's square that adam keeps");
+  add_number("--epsilon", o.epsilon, kMost, "Least divisor of adam");
+  add_number("--clip-norm", o.clip_norm, kMost, "Greatest length of all gradients together; 0 for none");
   app.add_option("--schedule", o.schedule, "How the rate goes to --last-rate")
       ->check(kSchedules)
       ->capture_default_str();
-  number("--last-rate", o.last_rate, kMost, "Rate of the last step, but for a constant one");
+  add_number("--last-rate", o.last_rate, kMost, "Rate of the last step, but for a constant one");
   count("--warmup", o.warmup, 0, "Steps in which the rate grows from 0");
   count("--steps", o.steps, 1, "Steps in all");
   count("--epochs", o.epochs, 0, "Times that all examples are seen, in place of --steps");
@@ -642,12 +642,12 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
   add_threads(app, o.threads, "Workers");
   count("--print", o.print, 1, "Steps from one line of progress, and one look at held-out examples, to the next");
-  path("--checkpoint", o.checkpoint,
-       "File to keep the training in: a .npz archive, at the end and every --every steps");
+  add_file("--checkpoint", o.checkpoint,
+           "File to keep the training in: a .npz archive, at the end and every --every steps");
   count("--every", o.every, 0, "Steps from one checkpoint to the next; 0 for the end alone");
-  path("--resume", o.resume, "Checkpoint to go on from");
-  path("--out", o.out, "File for the trained parameters: .npz, or .onnx for the model with them");
-  path("--curve", o.curve, "File for the loss by steps, as an SVG drawing");
+  add_file("--resume", o.resume, "Checkpoint to go on from");
+  add_file("--out", o.out, "File for the trained parameters: .npz, or .onnx for the model with them");
+  add_file("--curve", o.curve, "File for the loss by steps, as an SVG drawing");
   app.add_flag("--json", o.json, "Print an object for each line of progress");
 }
 
