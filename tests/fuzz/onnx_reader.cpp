@@ -98,6 +98,19 @@ std::vector<onnx::InputType> declared_inputs(std::string_view file) {
   return inputs;
 }
 
+/// The names of the initialisers of a file's graph.
+std::vector<std::string> initialisers_in(std::string_view file) {
+  std::vector<std::string> names;
+  const auto model = onnx::read_model(file, small_blocks());
+  if (!model) return names;
+  const auto graph = onnx::read_graph(model->graph, small_blocks());
+  if (!graph) return names;
+  for (const std::string_view message : graph->initializers)
+    if (const auto tensor = onnx::read_tensor(message, small_blocks(), nullptr); tensor)
+      names.emplace_back(tensor->name);
+  return names;
+}
+
 /// Elements of that type that the file's end gives: whole numbers from -1 to 3, floats of 0.5 to 2.5.
 std::vector<std::byte> elements_of(const ir::ptir::TensorType& type, std::span<const std::uint8_t> file) {
   const std::uint64_t count = type.shape.constant_elements().raw();
@@ -131,6 +144,19 @@ void read_with_wrong_values(std::span<const std::byte> file, const onnx::InputTy
   }
 }
 
+/// Reads a file with all its initialisers as inputs, and with one that it has not.
+void read_with_variables(std::span<const std::byte> file, const std::vector<std::string>& initialisers) {
+  std::vector<std::string_view> names(initialisers.begin(), initialisers.end());
+  for (const bool unknown : {false, true}) {
+    if (unknown) names.push_back("no initializer");
+    onnx::ReadOptions options;
+    options.variables = names;
+    options.allocator = small_blocks();
+    const auto program = onnx::read(file, options);
+    demand(program ? !unknown && ir::ptir::verify(*program) : !program.error().text().empty());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -145,6 +171,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (input.type.shape[axis].constant() < 64)
           input.type.shape.dims[axis] = static_cast<std::int64_t>(input.type.shape[axis].constant()) + 1;
   if (size > 0 && data[size - 1] % 4 == 1 && !types.empty()) read_with_wrong_values(file, types[0]);
+  if (size > 0 && data[size - 1] % 4 == 2)
+    read_with_variables(file, initialisers_in({reinterpret_cast<const char*>(data), size}));
   // Inputs whose values must be known are bound, one after the other.
   std::array<Name, 4> names;
   std::array<std::vector<std::byte>, names.size()> elements;
