@@ -134,9 +134,10 @@ def half_handshake(s):
 def slow_handshakes(program, model):
     """They end when a slow head would, cost no thread, and hold nobody else up."""
     with Server(program, model, "--context", "128", secure=True) as s:
-        assert s.ask("GET", "/livez")[0] == 200
-        before, threads_before = descriptors(s), threads(s)
         hello = half_handshake(s)
+        assert s.ask("GET", "/livez")[0] == 200
+        time.sleep(1)  # until what asked is closed
+        before, threads_before = descriptors(s), threads(s)
         began = time.monotonic()
         silent, half, drip = ([socket.create_connection(("127.0.0.1", s.port), timeout=20) for _ in range(100)] for _ in range(3))
         for client in half:
