@@ -63,15 +63,18 @@ bool matches(std::string_view pattern, std::string_view name) {
   return !name.empty() && pattern[0] == name[0] && matches(pattern.substr(1), name.substr(1));
 }
 
-/// Puts first values of the archive `path` in the place of those that are there.
-zrt::Result<void> take_values(const std::string& path, std::vector<TrainFeed>& parameters) {
+/// Puts first values of the archive `path` in the place of those that are there, of frozen parameters too.
+zrt::Result<void> take_values(const std::string& path, Trainee& trainee) {
   const auto archive = read_file(path);
   if (!archive) return zrt::pass(archive);
   const auto members = read_npz(*archive);
   if (!members) return std::unexpected(of_file(members.error(), path));
   for (const NpzMember& member : *members) {
-    const auto found = std::ranges::find(parameters, member.name, &TrainFeed::name);
-    if (found == parameters.end())
+    TrainFeed* found = nullptr;
+    for (auto* feeds : {&trainee.parameters, &trainee.fixed})
+      for (TrainFeed& feed : *feeds)
+        if (feed.name == member.name) found = &feed;
+    if (found == nullptr)
       return zrt::fail(zrt::Errc::not_found, std::string_view(path), ": the program has no parameter ",
                        std::string_view(member.name));
     auto value = read_npy(member.bytes, found->value.type.dtype);
@@ -219,7 +222,7 @@ zrt::Result<Trainee> read_trainee(const TrainOptions& o, const Examples& example
   if (!trainee) return trainee;
   if (trainee->parameters.empty()) return zrt::fail(zrt::Errc::invalid_argument, "the program has no parameters");
   if (!o.parameters.empty())
-    if (auto r = take_values(o.parameters, trainee->parameters); !r) return zrt::pass(r);
+    if (auto r = take_values(o.parameters, *trainee); !r) return zrt::pass(r);
   return trainee;
 }
 

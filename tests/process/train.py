@@ -150,8 +150,8 @@ for name, way in WAYS.items():
 
 # What --freeze names stays.
 out = folder / "frozen.npz"
-bias = write_npz("b.npz", b=("f", (1,), [.5]))
-call(*full[:5], "--batch", ROWS, "--loss", "mse", "--steps", 5, "--freeze", "w*", "--parameters", bias, "--out", out)
+lines = steps(*full, "--loss", "mse", "--steps", 5, "--freeze", "w*", "--out", out)
+near([lines[0]["loss"]], trained("mse", "sgd", 1)[0], "the loss with values for a frozen parameter")
 expect(list(members(out)) == ["b.npy"], "a frozen parameter is written")
 
 # --- a fused program with dropout, whose loss is its output -----------------------------------------------
