@@ -7,10 +7,14 @@
 #include <zrt/text/chat/reply_parser.hpp>
 #include <zrt/text/detokenizer.hpp>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
-#include <iostream>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace program {
@@ -18,9 +22,31 @@ namespace {
 
 namespace chats = zrt::text::chat;
 
-volatile std::sig_atomic_t answer_interrupted = 0;
+/// Counts the interrupts that nobody has taken yet. A descriptor and no flag, so that a wait for input sees one that
+/// came a moment before it, and one that another thread was given.
+volatile std::sig_atomic_t interrupts = -1;
 
-void interrupt_answer(int) { answer_interrupted = 1; }
+void count_interrupt(int) {
+  const int before = errno;
+  const std::uint64_t one = 1;
+  (void)!write(interrupts, &one, sizeof one);
+  errno = before;
+}
+
+/// True where an interrupt has come since the last call.
+bool take_interrupt() {
+  std::uint64_t count = 0;
+  return read(interrupts, &count, sizeof count) > 0;
+}
+
+/// False where the system has no descriptor left.
+bool catch_interrupts() {
+  interrupts = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  struct sigaction action{};
+  action.sa_handler = &count_interrupt;
+  action.sa_flags = SA_RESTART;
+  return interrupts >= 0 && sigaction(SIGINT, &action, nullptr) == 0;
+}
 
 std::string token_text(const zrt::text::Tokenizer& tokenizer, std::optional<std::int32_t> id) {
   return id ? std::string(tokenizer.token_text(*id)) : std::string();
@@ -96,7 +122,7 @@ class Conversation {
       if (!pieces) return void(error = pieces.error());
       for (const chats::ReplyPiece& piece : *pieces) show(piece, said);
     };
-    answer_interrupted = 0;
+    bool stopped = false;
     const auto id = model_.submit(request);
     if (!id) return zrt::pass(id);
     for (std::size_t left = 1; left != 0 && !error;) {
@@ -110,11 +136,14 @@ class Conversation {
       });
       if (!stepped) return zrt::pass(stepped);
       left = *stepped;
-      if (answer_interrupted != 0) model_.cancel(*id);
+      if (take_interrupt()) {
+        stopped = true;
+        model_.cancel(*id);
+      }
     }
     if (const auto rest = text.finish(); rest && !error) take(parser.feed(*rest));
     if (!error) take(parser.finish());
-    end_line();
+    end_line(stopped);
     if (error) return std::unexpected<zrt::Error>(*error);
     return said;
   }
@@ -134,11 +163,10 @@ class Conversation {
     said += piece.text.view();
     (void)print(piece.text.view());
   }
-  void end_line() {
+  void end_line(bool stopped) {
     (void)print("\n");
-    if (answer_interrupted != 0) std::fprintf(stderr, "(stopped)\n");
+    if (stopped) std::fprintf(stderr, "(stopped)\n");
     if (cut_) std::fprintf(stderr, "(cut: --max-tokens and --context say how long an answer may be)\n");
-    answer_interrupted = 0;
     cut_ = false;
   }
 
@@ -151,19 +179,42 @@ class Conversation {
   bool cut_ = false;
 };
 
-/// The next line; false at the end of the input.
-bool read_line(std::string& line) {
-  if (isatty(STDIN_FILENO) != 0) std::fprintf(stderr, "> ");
-  while (!std::getline(std::cin, line)) {
-    // Ctrl-C at the prompt interrupts the read and not the chat.
-    if (answer_interrupted == 0) return false;
-    answer_interrupted = 0;
-    std::cin.clear();
-    std::clearerr(stdin);
-    std::fprintf(stderr, "\n> ");
+/// The lines of the input, each behind a prompt where a person types them.
+class Lines {
+ public:
+  /// The next line; false at the end of the input. An interrupt at the prompt drops what was typed and asks again.
+  bool next(std::string& line) {
+    prompt("> ");
+    std::size_t end = read_.find('\n');
+    while (end == std::string::npos) {
+      std::array<pollfd, 2> waits{{{STDIN_FILENO, POLLIN, 0}, {interrupts, POLLIN, 0}}};
+      if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) return false;
+      if (waits[1].revents != 0 && take_interrupt()) {
+        read_.clear();
+        prompt("\n> ");
+      } else if (waits[0].revents != 0) {
+        std::array<char, 4096> piece;
+        const ssize_t count = read(STDIN_FILENO, piece.data(), piece.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) break;
+        read_.append(piece.data(), static_cast<std::size_t>(count));
+        end = read_.find('\n');
+      }
+    }
+    if (end == std::string::npos && read_.empty()) return false;
+    line.assign(read_, 0, end);
+    read_.erase(0, end == std::string::npos ? end : end + 1);
+    return true;
   }
-  return true;
-}
+
+ private:
+  void prompt(const char* text) const {
+    if (typed_) std::fprintf(stderr, "%s", text);
+  }
+
+  const bool typed_ = isatty(STDIN_FILENO) != 0;
+  std::string read_;
+};
 
 }  // namespace
 
@@ -178,12 +229,11 @@ int chat(const ChatOptions& o) {
   auto chat_template = chats::ChatTemplate::make(*source, token_text(*tokenizer, tokenizer->bos()),
                                                  token_text(*tokenizer, tokenizer->eos()));
   if (!chat_template) return failed(chat_template.error());
-  struct sigaction action{};
-  action.sa_handler = &interrupt_answer;
-  (void)sigaction(SIGINT, &action, nullptr);
+  if (!catch_interrupts()) return failed(zrt::Error::of(zrt::Errc::io_error, "no descriptor for interrupts"));
   Conversation conversation(o, **model, std::move(*chat_template), *source);
   if (isatty(STDIN_FILENO) != 0) std::fprintf(stderr, "Ctrl-C ends an answer, Ctrl-D the chat; /clear begins anew\n");
-  for (std::string line; read_line(line);) {
+  Lines lines;
+  for (std::string line; lines.next(line);) {
     if (line.empty()) continue;
     if (line == "/clear") {
       conversation.clear();
