@@ -180,7 +180,7 @@ class Conversation {
 };
 
 /// The lines of the input, each behind a prompt where a person types them.
-class Lines {
+class TypedLines {
  public:
   /// The next line; false at the end of the input. An interrupt at the prompt drops what was typed and asks again.
   bool next(std::string& line) {
@@ -232,7 +232,7 @@ int chat(const ChatOptions& o) {
   if (!catch_interrupts()) return failed(zrt::Error::of(zrt::Errc::io_error, "no descriptor for interrupts"));
   Conversation conversation(o, **model, std::move(*chat_template), *source);
   if (isatty(STDIN_FILENO) != 0) std::fprintf(stderr, "Ctrl-C ends an answer, Ctrl-D the chat; /clear begins anew\n");
-  Lines lines;
+  TypedLines lines;
   for (std::string line; lines.next(line);) {
     if (line.empty()) continue;
     if (line == "/clear") {
