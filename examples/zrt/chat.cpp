@@ -22,8 +22,8 @@ namespace {
 
 namespace chats = zrt::text::chat;
 
-/// Counts the interrupts that nobody has taken yet. A descriptor and no flag, so that a wait for input sees one that
-/// came a moment before it, and one that another thread was given.
+/// The event descriptor that counts interrupts until take_interrupt(). A flag would not do: a wait for input must see one
+/// that came a moment before it, or to another thread.
 volatile std::sig_atomic_t interrupts = -1;
 
 void count_interrupt(int) {
