@@ -35,6 +35,11 @@ std::string report(const simulate::ModelScript& script, const simulate::ModelVer
   return text + "step " + std::to_string(shown.step) + ": " + shown.broken + "\n";
 }
 
+/// Whether a script does the same once more.
+template <class S, class V, class Rules> bool replays(const S& script, const V& verdict, Rules rules) {
+  return simulate::verdict_of(script, rules).digest == verdict.digest;
+}
+
 template <class S, class V> int seed_fails(const S& script, const V& verdict, std::uint64_t seed) {
   if (!print(report(script, verdict))) return cannot_write("stdout");
   return failed("seed " + std::to_string(seed) + " breaks a promise");
@@ -50,11 +55,14 @@ int simulate_tenants(const SimulateOptions& o) {
     const simulate::Script script = simulate::script_of(seed);
     const simulate::Verdict verdict = simulate::verdict_of(script, AllRules{});
     if (!verdict.broken.empty()) return seed_fails(script, verdict, seed);
+    if (!replays(script, verdict, AllRules{})) return failed("seed " + std::to_string(seed) + " differs when repeated");
     tally.add(verdict.tally);
     digest = simulate::mixed(digest, verdict.digest);
     const simulate::ModelScript several = simulate::model_script_of(seed);
     const simulate::ModelVerdict of_several = simulate::verdict_of(several, AllModelRules{});
     if (!of_several.broken.empty()) return seed_fails(several, of_several, seed);
+    if (!replays(several, of_several, AllModelRules{}))
+      return failed("seed " + std::to_string(seed) + " of several models differs when repeated");
     models.add(of_several.tally);
     digest = simulate::mixed(digest, of_several.digest);
   }

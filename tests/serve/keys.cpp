@@ -10,7 +10,8 @@ namespace {
 using namespace program::server;
 
 constexpr const char* kFile = R"({"tenants": [
-  {"id": "a", "keys": ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"], "slots": 2, "queue": 7, "reserved_pages": 3},
+  {"id": "a", "keys": ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"], "slots": 2, "queue": 7, "reserved_pages": 3,
+   "first_token_ms": 250, "token_gap_ms": 0},
   {"id": "c", "keys": ["cccccccccccccccc"], "answer_tokens_per_second": 60, "priority": "batch", "admin": true}]})";
 
 TEST(TenantKeys, FindsTheTenantOfAKey) {
@@ -25,6 +26,9 @@ TEST(TenantKeys, FindsTheTenantOfAKey) {
   EXPECT_EQ(bound.max_queued, 7u);
   EXPECT_EQ(bound.reserved_pages, 3u);
   EXPECT_EQ(bound.service, zrt::ServiceClass::interactive);
+  EXPECT_EQ(bound.first_token_ns, 250'000'000u);
+  EXPECT_EQ(bound.gap_ns, 0u);
+  EXPECT_EQ(free.first_token_ns, zrt::serve::kBudgetOfClass);
   EXPECT_EQ(free.service, zrt::ServiceClass::batch);
   EXPECT_EQ(free.decode_tokens_per_s, 60u);
   EXPECT_EQ(free.max_slots, unbounded_quota().max_slots);

@@ -19,7 +19,8 @@ inline const serve::StepEvent* find(const serve::StepPlan& plan, serve::EventKin
   return nullptr;
 }
 
-/// Steps a scheduler, a millisecond each, and audits it behind each step. Every run that samples draws token 7.
+/// Steps a scheduler, a millisecond each, and audits it behind each step. Every run that samples draws token 7. Its tenants
+/// have no latency budgets unless a test gives them some.
 struct SchedulerBench {
   explicit SchedulerBench(const serve::SchedulerLimits& limits)
       : scheduler(*serve::Scheduler<>::make(limits, counted.allocator())),
@@ -32,6 +33,8 @@ struct SchedulerBench {
     in.arrivals = {arrivals.data(), arrivals.size()};
     in.outcomes = {outcomes.data(), outcomes.size()};
     in.now = now;
+    if (token_ns != 0)
+      for (const serve::PlannedRun& run : scheduler.state().runs) in.took += token_ns * run.count;
     in.prompt_tokens = prompt_tokens;
     in.drafts = {drafts.data(), drafts.size()};
     const serve::StepPlan plan = scheduler.step(in);
@@ -46,6 +49,8 @@ struct SchedulerBench {
     a.quota.service = service;
     a.quota.max_slots = 64;
     a.quota.reserved_pages = reserved;
+    a.quota.first_token_ns = first_token_ns;
+    a.quota.gap_ns = gap_ns;
     const serve::StepEvent* made = find(step({a}), serve::EventKind::tenant_created);
     return made == nullptr ? 0 : made->subject;
   }
@@ -65,6 +70,9 @@ struct SchedulerBench {
   serve::Audit audit;
   std::uint64_t now = 0;
   std::uint32_t prompt_tokens = ~0u;
+  std::uint64_t token_ns = 0;        ///< that the machine takes for a token; 0: the host does not measure it
+  std::uint64_t first_token_ns = 0;  ///< budgets of tenants to come
+  std::uint64_t gap_ns = 0;
   std::vector<std::vector<std::uint32_t>> tokens{};
   std::vector<serve::Draft> drafts{};
 };

@@ -329,6 +329,28 @@ TEST_F(ModelSets, TenantsAreOfAllModels) {
   EXPECT_EQ(code_of(set_->change_tenant(TenantId{}, {})), Errc::invalid_argument);
 }
 
+TEST_F(ModelSets, ASessionIsOfOneModel) {
+  make(2);
+  const auto tenant = set_->create_tenant({.service = ServiceClass::standard});
+  ASSERT_TRUE(tenant);
+  const auto session = set_->open_session(kB, *tenant);
+  ASSERT_TRUE(session) << session.error().text();
+  EXPECT_EQ(code_of(set_->open_session(ModelId{7}, *tenant)), Errc::not_found);
+  EXPECT_EQ(code_of(set_->open_session(kA, TenantId{99})), Errc::not_found);
+  EXPECT_EQ(code_of(set_->close_session(ModelId{7}, *session)), Errc::not_found);
+  Request r = test::sampled_request(prompt_, 3, 12);
+  r.tenant = *tenant;
+  r.session = *session;
+  const auto of_b = set_->submit(kB, r);
+  ASSERT_TRUE(of_b);
+  const RequestId of_a = submit(kA, 1, 12, *tenant);
+  for (int i = 0; i < 6; ++i) step();
+  ASSERT_TRUE(set_->close_session(kB, *session));
+  finish();
+  EXPECT_EQ((heard_[{kB, *of_b}].finish), FinishReason::cancelled);
+  EXPECT_EQ((heard_[{kA, of_a}].tokens), alone(1));
+}
+
 TEST_F(ModelSets, ATenantsServiceCountsOverAllModels) {
   make(2, 0, {.slots = 1});
   const auto greedy = set_->create_tenant({.service = ServiceClass::standard});

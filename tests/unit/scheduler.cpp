@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/scheduler.cpp: what a host sees of the scheduler of tenants, and its small parts.
-#include <zrt/serve/prefill_rate.hpp>
+#include <zrt/serve/step_pace.hpp>
 
 #include <gtest/gtest.h>
 
@@ -354,32 +354,40 @@ TEST(TenantScheduler, RefusesImpossibleSizes) {
   EXPECT_FALSE(zrt::serve::check(quota));
 }
 
-TEST(PrefillRate, KeepsAStepWithinALatency) {
-  PrefillRate rate;
-  EXPECT_EQ(rate.room(0, 4, 512), 512u) << "no bound";
-  EXPECT_EQ(rate.room(1'000'000, 4, 512), zrt::kPageTokens) << "nothing is known";
-  rate.learn(100, 99'900);  // 1000 ns for each
-  EXPECT_EQ(rate.room(104'000, 4, 512), 96u) << "whole pages";
-  EXPECT_EQ(rate.room(104'000, 4, 64), 64u);
-  EXPECT_EQ(rate.room(14'000, 4, 512), 10u) << "less than a page";
-  EXPECT_EQ(rate.room(3'000, 4, 512), 0u) << "what decodes takes longer";
-  EXPECT_EQ(rate.room(0, 4, 512), 512u);
+TEST(StepPace, KeepsAStepWithinATime) {
+  StepPace pace;
+  EXPECT_EQ(pace.within(0, 4, 512), 512u) << "no bound";
+  EXPECT_EQ(pace.within(1'000'000, 4, 512), zrt::kPageTokens) << "nothing is known";
+  EXPECT_EQ(pace.beside(0), ~0u) << "no bound";
+  EXPECT_EQ(pace.beside(1'000'000), 2 * zrt::kPageTokens) << "nothing is known";
+  pace.learn(4, 0, 4'000);
+  pace.learn(4, 96, 99'904);  // 1000 ns for each of a prompt
+  EXPECT_EQ(pace.within(104'000, 4, 512), 96u) << "whole pages";
+  EXPECT_EQ(pace.within(104'000, 4, 64), 64u);
+  EXPECT_EQ(pace.within(14'000, 4, 512), 10u) << "less than a page";
+  EXPECT_EQ(pace.within(3'000, 4, 512), 0u) << "what decodes takes longer";
+  EXPECT_EQ(pace.within(14'000, 0, 512), 14u) << "nothing decodes";
+  EXPECT_EQ(pace.beside(40'000), 32u) << "whole pages, whatever the others take";
 }
 
-TEST(PrefillRate, FollowsStepsThatShowTheRateOfATokenAlone) {
-  PrefillRate rate;
-  EXPECT_FALSE(rate.known());
-  EXPECT_EQ(rate.tokens_within(1'000'000), 0u);
-  rate.learn(32, 3'199'968);
-  EXPECT_TRUE(rate.known());
-  EXPECT_EQ(rate.tokens_within(1'000'000), 10u);
-  rate.learn(4, 4'000'000);
-  EXPECT_EQ(rate.tokens_within(1'000'000), 10u) << "the fixed cost of a small step";
-  rate.learn(10, 200'000);
-  EXPECT_EQ(rate.tokens_within(1'000'000), 12u) << "a small step that takes less says that a token does";
-  rate.learn(0, 1);
-  rate.learn(16, 0);
-  EXPECT_EQ(rate.tokens_within(1'000'000), 12u);
+TEST(StepPace, FollowsStepsThatShowWhatAPromptsTokenTakes) {
+  StepPace pace;
+  pace.learn(0, 32, 3'199'968);
+  EXPECT_EQ(pace.beside(1'000'000), 10u);
+  pace.learn(0, 4, 4'000'000);
+  EXPECT_EQ(pace.beside(1'000'000), 10u) << "the fixed cost of a small step";
+  pace.learn(0, 10, 200'000);
+  EXPECT_EQ(pace.beside(1'000'000), 12u) << "a small step that takes less says that a token does";
+  pace.learn(16, 16, 0);
+  EXPECT_EQ(pace.beside(1'000'000), 12u) << "no time was taken";
+}
+
+TEST(StepPace, TellsPromptsFromWhatDecodes) {
+  StepPace pace;
+  for (int i = 0; i < 50; ++i) pace.learn(8, 0, 20'000'000);
+  for (int i = 0; i < 50; ++i) pace.learn(8, 32, 36'000'000);  // 0.5 ms each
+  EXPECT_EQ(pace.beside(16'000'000), 16u) << "just below 32: a page";
+  EXPECT_EQ(pace.within(52'000'000, 8, 512), 48u);
 }
 
 TEST(TokenWindow, HoldsFiveSeconds) {

@@ -325,6 +325,116 @@ TEST_F(Tenants, ALoweredQuotaEndsWhatNoLongerFits) {
   EXPECT_EQ(heard_[small].tokens, alone(2, 8));
 }
 
+TEST_F(Tenants, ALoweredContextEndsWhatIsLonger) {
+  const auto engine = open({.slots = 1});
+  const TenantId tenant = create(*engine, {});
+  const RequestId longer = submit(*engine, tenant, 1, 30);
+  const RequestId shorter = submit(*engine, tenant, 2, 4);
+  step(*engine);
+  ASSERT_TRUE(engine->change_tenant(tenant, {.max_context = 50}));
+  finish(*engine);
+  EXPECT_EQ(heard_[longer].finish, FinishReason::failed);
+  EXPECT_EQ(heard_[longer].code, Errc::capacity_exceeded);
+  EXPECT_NE(heard_[longer].error.find("context"), std::string::npos) << heard_[longer].error;
+  EXPECT_EQ(heard_[shorter].tokens, alone(2, 4));
+}
+
+TEST_F(Tenants, ASessionsEndIsThatOfItsRequests) {
+  const auto engine = open({.slots = 2});
+  const TenantId a = create(*engine, {.max_sessions = 1}), b = create(*engine, {});
+  const auto session = engine->open_session(a);
+  ASSERT_TRUE(session);
+  EXPECT_EQ(code_of(engine->open_session(a)), Errc::capacity_exceeded) << "the tenant may have one";
+  EXPECT_TRUE(engine->open_session(b));
+  EXPECT_TRUE(engine->open_session()) << "the host's";
+  EXPECT_EQ(code_of(engine->open_session(TenantId{77})), Errc::not_found);
+  const auto turn = [&](TenantId tenant, SessionId of, std::uint64_t seed) {
+    Request r = test::sampled_request(prompt_, seed, 12);
+    r.tenant = tenant;
+    r.session = of;
+    return *engine->submit(r);
+  };
+  const RequestId foreign = turn(b, *session, 1), own = turn(a, *session, 2), other = turn(a, {}, 3);
+  for (int i = 0; i < 4; ++i) step(*engine);
+  EXPECT_EQ(heard_[foreign].finish, FinishReason::failed);
+  EXPECT_EQ(heard_[foreign].code, Errc::not_found);
+  ASSERT_TRUE(engine->close_session(*session));
+  EXPECT_EQ(code_of(engine->close_session(*session)), Errc::not_found);
+  EXPECT_TRUE(engine->open_session(a)) << "there is room again";
+  finish(*engine);
+  EXPECT_EQ(heard_[own].finish, FinishReason::cancelled);
+  EXPECT_EQ(heard_[other].tokens, alone(3));
+  const RequestId late = turn(a, *session, 4);
+  finish(*engine);
+  EXPECT_EQ(heard_[late].code, Errc::not_found);
+}
+
+TEST_F(Tenants, ARestoredRequestNamesAnOpenSessionOrNone) {
+  const auto engine = open({.slots = 1});
+  const RequestId id = submit(*engine, {}, 1);
+  for (int i = 0; i < 5; ++i) step(*engine);
+  const auto saved = engine->save(id);
+  ASSERT_TRUE(saved);
+  finish(*engine);
+  Request r = test::sampled_request(prompt_, 1, 12);
+  r.session = SessionId{77};
+  const auto refused = engine->restore(saved->span(), r);
+  ASSERT_EQ(code_of(refused), Errc::not_found);
+  EXPECT_NE(refused.error().text().find("session"), std::string_view::npos);
+  const auto session = engine->open_session();
+  ASSERT_TRUE(session);
+  r.session = *session;
+  const auto again = engine->restore(saved->span(), r);
+  ASSERT_TRUE(again) << again.error().text();
+  ASSERT_TRUE(engine->close_session(*session));
+  finish(*engine);
+  EXPECT_EQ(heard_[*again].finish, FinishReason::cancelled);
+}
+
+/// A step takes a second here, so that every budget is too short.
+TEST_F(Tenants, PromptsAreShortWhereAnotherMayWantAToken) {
+  std::uint64_t now = 1'000'000'000;
+  const ClockHook clock{&now, [](void* at) noexcept { return *static_cast<std::uint64_t*>(at) += 1'000'000'000; }};
+  const std::vector<std::int32_t> text = test::tiny_prompt(64, 100, 3);
+  const auto read_of = [&](const TenantQuota& other) {
+    const auto engine = open({.slots = 2, .chunk = 128, .clock = clock});
+    const TenantId job = create(*engine, {.service = ServiceClass::batch});
+    create(*engine, other);
+    Request r = test::sampled_request(text, 1, 4);
+    r.tenant = job;
+    const auto id = engine->submit(r);
+    EXPECT_TRUE(id);
+    step(*engine);
+    return engine->processed(*id);
+  };
+  EXPECT_EQ(read_of({.service = ServiceClass::batch}), 100u);
+  EXPECT_EQ(read_of({.service = ServiceClass::interactive}), 64u);
+  EXPECT_EQ(read_of({.service = ServiceClass::standard}), 64u);
+  EXPECT_EQ(read_of({.service = ServiceClass::interactive, .first_token_ns = 0}), 100u);
+}
+
+/// Complete answers that nobody reads are their tenant's, who hears that its own queue is full; others find room.
+TEST_F(Tenants, AnswersThatNobodyReadsFillTheirTenantsQueueAlone) {
+  const auto engine = open({.slots = 1, .queue = 4, .slow_client_ns = 3'600'000'000'000u});
+  const TenantId slow = create(*engine, {.max_queued = 2}), other = create(*engine, {});
+  std::vector<RequestId> unread;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    unread.push_back(submit(*engine, slow, i, 1));
+    ASSERT_TRUE(engine->pause(unread.back()));
+    for (int s = 0; s < 3; ++s) step(*engine);
+  }
+  const RequestId refused = submit(*engine, slow, 9, 1);
+  step(*engine);
+  EXPECT_EQ(heard_[refused].finish, FinishReason::failed);
+  EXPECT_NE(heard_[refused].error.find("tenant_queue_full"), std::string::npos) << heard_[refused].error;
+  const RequestId fine = submit(*engine, other, 5, 4);
+  for (int s = 0; s < 8; ++s) step(*engine);
+  EXPECT_EQ(heard_[fine].tokens, alone(5, 4));
+  for (const RequestId id : unread) ASSERT_TRUE(engine->pause(id, false));
+  finish(*engine);
+  for (std::size_t i = 0; i < unread.size(); ++i) EXPECT_EQ(heard_[unread[i]].tokens, alone(i, 1));
+}
+
 TEST_F(Tenants, ATenantThatCannotBeIsRefused) {
   const auto engine = open({.slots = 2});
   EXPECT_EQ(code_of(engine->create_tenant({.max_slots = 0})), Errc::invalid_argument);

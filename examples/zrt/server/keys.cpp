@@ -36,6 +36,11 @@ void read_quota(Fields& fields, zrt::TenantQuota& quota) {
   for (const Bound& bound : kBounds)
     if (const auto value = fields.integer(bound.name, bound.least, INT32_MAX))
       quota.*bound.field = static_cast<std::uint32_t>(*value);
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  if (const auto ms = fields.integer("first_token_ms", 0, INT32_MAX))
+    quota.first_token_ns = static_cast<std::uint64_t>(*ms * kMillisecond);
+  if (const auto ms = fields.integer("token_gap_ms", 0, INT32_MAX))
+    quota.gap_ns = static_cast<std::uint64_t>(*ms * kMillisecond);
   if (const auto name = fields.text("priority")) quota.service = read_class(*name, fields.path_of("priority"));
   if (const auto sound = check(quota); !sound) throw bad_field(fields.path_of("id"), std::string(sound.error().text()));
 }

@@ -73,6 +73,7 @@ struct ScriptEvent {
   std::uint32_t most = 1;
   std::uint32_t continues = 0;  ///< request whose tokens begin the prompt, or 0
   std::uint32_t fails_at = 0;   ///< run of the request that fails; 0: none
+  std::uint64_t target = 0;     ///< nanoseconds of a step while it runs; 0: none
   std::uint64_t nanoseconds = 0;
   std::uint32_t model = 0;  ///< of those on the machine
 };
@@ -84,6 +85,7 @@ struct Script {
   std::uint64_t token_ns = 10'000;
   std::uint32_t vocabulary = 64;
   std::uint32_t prompt_tokens = ~0u;
+  bool timed = false;              ///< the host says how long steps take
   std::uint32_t right_drafts = 0;  ///< of a hundred
   bool weighs_drafts = false;      ///< the times of steps say how many there are
   std::uint32_t adapters = 0;      ///< that requests choose from, beside none
@@ -98,7 +100,7 @@ class ScriptWriter {
 
   Script write() {
     sizes();
-    const std::uint32_t tenants = draw_.from(1, 5);
+    const std::uint32_t tenants = draw_.from(1, kTenants);
     for (std::uint32_t t = 1; t <= tenants; ++t) tenant(t, draw_.chance(0.8) ? 0 : draw_.below(40));
     for (std::uint32_t i = draw_.below(4); i > 0; --i) jump();
     for (std::uint32_t i = draw_.chance(0.3) ? draw_.below(3) : 0; i > 0; --i) add(Action::drop, draw_.below(kSteps));
@@ -110,6 +112,7 @@ class ScriptWriter {
 
  private:
   static constexpr std::uint32_t kSteps = 120;
+  static constexpr std::uint32_t kTenants = 5;
 
   void sizes() {
     serve::SchedulerLimits& l = script_.limits;
@@ -139,6 +142,10 @@ class ScriptWriter {
     script_.weighs_drafts = drafts.chance(0.5);
     Draw own(mixed(script_.seed, 0xada9));
     script_.adapters = own.one_of({0, 0, 1, 2});
+    Draw times(mixed(script_.seed, 0x71e5));
+    script_.timed = times.chance(0.7);
+    targets_ = times.chance(0.3);
+    budgets_ = times.chance(0.5);
     l.slow_ns = own.one_of({0, 0, 1'000'000, 2'000'000'000});
     block_ = draw_.chance(0.4) ? draw_.unit() * 0.5 : 0;
     cancel_ = draw_.chance(0.5) ? draw_.unit() * 0.4 : 0;
@@ -178,6 +185,12 @@ class ScriptWriter {
     q.weight = draw_.one_of({1, 16, 16, 16, 32, 128});
     q.group = groups_ && draw_.chance(0.6) ? draw_.from(1, 2) : 0;
     q.service = static_cast<serve::ServiceClass>(draw_.below(3));
+    Draw own(mixed(script_.seed, 0xb0d9 + script_.events.size()));
+    if (budgets_) {
+      q.first_token_ns = own.one_of({0, 2'000'000, 40'000'000, 0});
+      q.gap_ns = own.one_of({0, 1'000'000, 20'000'000, 0});
+    }
+    q.max_sessions = own.one_of({1, 2, 256});
     return q;
   }
 
@@ -186,10 +199,10 @@ class ScriptWriter {
     created.tenant = number;
     created.quota = quota();
     const bool sessions = draw_.chance(0.4);
-    if (sessions) {
+    for (std::uint32_t i = sessions ? 1 + static_cast<std::uint32_t>(mixed(script_.seed, number) % 3) : 0; i-- > 0;) {
       ScriptEvent& opened = add(Action::open, begin);
       opened.tenant = number;
-      opened.session = number;
+      opened.session = number + i * kTenants;
     }
     const std::uint32_t end = draw_.chance(remove_) ? draw_.from(begin + 1, kSteps) : kSteps;
     requests(number, begin, end, sessions);
@@ -225,6 +238,8 @@ class ScriptWriter {
       e.adapter = static_cast<std::uint32_t>(mixed(script_.seed, e.request) % (script_.adapters + 1));
       e.continues = last != 0 && draw_.chance(0.3) ? last : 0;
       if (draw_.chance(fail_)) e.fails_at = draw_.from(1, 6);
+      constexpr std::uint64_t kTargets[] = {0, 1, 3'000'000, 60'000'000};
+      if (targets_) e.target = kTargets[mixed(script_.seed, 0x7a + e.request) % 4];
       add(e);
       last = e.request;
       if (draw_.chance(cancel_)) of_request(Action::cancel, e, draw_.below(20));
@@ -270,6 +285,8 @@ class ScriptWriter {
   bool groups_ = false;
   bool tight_ = false;
   bool idle_ = false;
+  bool targets_ = false;
+  bool budgets_ = false;
   double block_ = 0;
   double cancel_ = 0;
   double fail_ = 0;
@@ -315,6 +332,9 @@ class ScriptWriter {
     add("context", e.quota.max_context);
     add("weight", e.quota.weight);
     add("group", e.quota.group);
+    add("sessions", e.quota.max_sessions);
+    if (e.quota.first_token_ns != serve::kBudgetOfClass) add("first token ns", e.quota.first_token_ns);
+    if (e.quota.gap_ns != serve::kBudgetOfClass) add("gap ns", e.quota.gap_ns);
   }
   if (e.act == Action::submit) {
     add("prompt", e.prompt);
@@ -324,6 +344,7 @@ class ScriptWriter {
     add("most", e.most);
     if (e.continues != 0) add("continues", e.continues);
     if (e.fails_at != 0) add("fails at run", e.fails_at);
+    if (e.target != 0) add("target ns", e.target);
   }
   if (e.nanoseconds != 0) add("ns", e.nanoseconds);
   return text;

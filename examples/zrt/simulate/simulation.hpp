@@ -95,10 +95,9 @@ template <class Rules> class Simulation {
         verdict_.broken = witness.broken();
         return verdict_;
       }
-      const std::uint64_t took =
-          script_.step_ns + script_.token_ns * step_tokens_ + mixed(script_.seed, step) % (script_.step_ns / 4 + 1);
-      if (step_tokens_ != 0 && !reads_prompt_) times_.learn(step_tokens_, step_drafts_, took);
-      now += took;
+      took_ = script_.step_ns + script_.token_ns * step_tokens_ + mixed(script_.seed, step) % (script_.step_ns / 4 + 1);
+      if (step_tokens_ != 0 && !reads_prompt_) times_.learn(step_tokens_, step_drafts_, took_);
+      now += took_;
       if (drains) now += 500'000'000;
     }
     verdict_.broken = "requests do not end";
@@ -187,11 +186,12 @@ template <class Rules> class Simulation {
         r.submitted = true;
         a.tag = e.request;
         a.subject = tenants_[e.tenant];
-        a.session = sessions_[e.session];
+        a.session = r.session = sessions_[e.session];
         a.tokens = r.tokens.data();
         a.prompt = e.prompt;
         a.most = e.most;
         a.adapter = e.adapter;
+        a.step_latency = e.target;
         return Turn::now;
       }
       case Action::cancel:
@@ -228,6 +228,7 @@ template <class Rules> class Simulation {
     in.arrivals = {arrivals_.data(), arrivals_.size()};
     in.outcomes = {outcomes_.data(), outcomes_.size()};
     in.now = now;
+    in.took = script_.timed ? took_ : 0;
     in.prompt_tokens = script_.prompt_tokens;
     guess(scheduler);
     in.drafts = {drafts_.data(), drafts_.size()};
@@ -405,6 +406,7 @@ template <class Rules> class Simulation {
   std::vector<serve::Draft> drafts_{};
   std::vector<std::uint32_t> guesses_{};  ///< [slots][kGuesses]
   serve::DraftTimes times_{};
+  std::uint64_t took_ = 0;  ///< nanoseconds of the last step
   std::uint32_t step_tokens_ = 0;
   std::uint32_t step_drafts_ = 0;
   bool reads_prompt_ = false;

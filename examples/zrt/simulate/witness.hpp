@@ -15,6 +15,8 @@ struct Seen {
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
   std::uint32_t adapter = 0;
+  std::uint32_t tenant = 0;  ///< row
+  serve::Handle session = 0;
   std::uint32_t fails_at = 0;
   std::uint32_t runs = 0;
   std::uint64_t hash = 0;  ///< of the first `hashed` tokens
@@ -46,7 +48,9 @@ template <class Rules> class Witness {
         machine_(machine),
         requests_(requests),
         tenants_(script.limits.tenants),
-        pairs_(tenants_.size() * tenants_.size()) {}
+        pairs_(tenants_.size() * tenants_.size()),
+        visits_(tenants_.size() * tenants_.size()),
+        short_steps_(has_short_steps(script)) {}
 
   /// The first promise that was broken; empty while all are kept.
   [[nodiscard]] const std::string& broken() const { return broken_; }
@@ -107,7 +111,13 @@ template <class Rules> class Witness {
       case serve::EventKind::ended:
         return end(requests_[e.tag], e);
       case serve::EventKind::session_opened:
+        if (++tenants_[row].open > std::max(tenants_[row].sessions, s.tenants[row].quota.max_sessions))
+          fail("a tenant has more sessions than it may");
+        return;
       case serve::EventKind::session_closed:
+        --tenants_[row].open;
+        for (const Seen& r : requests_)
+          if (r.accepted && !r.ended && r.session == e.subject) fail("a request outlives its session");
         return;
     }
   }
@@ -123,6 +133,7 @@ template <class Rules> class Witness {
     fairness(s);
     classes(s);
     floor(s);
+    visits(s);
     clients(s);
     ledgers(s);
   }
@@ -131,9 +142,12 @@ template <class Rules> class Witness {
   struct Kept {
     serve::Handle handle = 0;
     serve::ServiceClass service_class{};
-    std::uint64_t changed = 0;  ///< step
-    std::uint32_t context = 0;  ///< quota before the step
-    std::uint32_t live = 0;     ///< requests that wait or run
+    std::uint64_t changed = 0;      ///< step
+    std::uint32_t context = 0;      ///< quota before the step
+    std::uint32_t sessions = 0;     ///< the same
+    std::uint32_t most_queued = 0;  ///< the same
+    std::uint32_t open = 0;         ///< sessions
+    std::uint32_t live = 0;         ///< requests that wait or run
     RateWindow decoded{};
     RateWindow prefilled{};
     std::uint64_t service = 0;  ///< with lifts
@@ -151,6 +165,12 @@ template <class Rules> class Witness {
     std::uint64_t served_a = 0;
     std::uint64_t served_b = 0;
     std::uint64_t gap = 0;
+  };
+
+  /// How often a tenant came to the floor while another of its class waited for it, and how often it may.
+  struct Visits {
+    std::uint64_t count = 0;
+    std::uint64_t most = ~std::uint64_t{0};
   };
 
   /// By which counts of service may differ that were rounded at different times.
@@ -183,12 +203,19 @@ template <class Rules> class Witness {
     if (r.prompt + r.most > std::max(tenants_[row].context, s.tenants[row].quota.max_context))
       fail("a request longer than its tenant's context is accepted");
     r.answered = r.accepted = r.waits = r.live = true;
+    r.tenant = row;
     ++waiting_;
     Kept& t = tenants_[row];
+    std::uint32_t own = 0;
+    for (const Seen& other : requests_)
+      own += other.accepted && !other.ended && other.tenant == row && (other.waits || other.complete) ? 1u : 0u;
+    const serve::TenantQuota& quota = s.tenants[row].quota;
+    if (own > std::max(t.most_queued, quota.max_queued) + s.limits.slots)
+      fail("more requests of a tenant wait or are unread than its queue and the slots hold");
     ++t.accepted;
     if (t.live++ == 0) lift(row);
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
-    const std::uint32_t read = script_.prompt_tokens < 2 * zrt::kPageTokens ? 1 : zrt::kPageTokens;
+    const std::uint32_t read = short_steps_ ? 1 : zrt::kPageTokens;
     const std::uint32_t steps = (r.prompt + r.most) / read + r.most + 4;
     longest_ = std::max(longest_, steps);
   }
@@ -344,11 +371,65 @@ template <class Rules> class Witness {
     }
     if (answers && lower > std::max(script_.prompt_tokens, busy - decoding + std::max(1u, busy / 4)))
       fail("prompts of lower classes stretch the gaps of an interactive answer");
-    const bool short_time = answers && script_.prompt_tokens < 2 * zrt::kPageTokens;
+    times(s, lower, busy - decoding + std::max(1u, busy / 4));
+    const bool short_time = answers && short_steps_;
     const std::uint32_t promised = short_time ? std::max(1u, busy / 8) : zrt::kPageTokens;
     for (const serve::PlannedRun& run : s.runs)
       if (run.slot == s.floor_slot && !run.decode && run.count < promised && !stops(s, run))
         fail("the floor reads too little of its prompt");
+  }
+  /// Prompts keep to the targets of requests and the budgets of tenants, as far as the host says how long steps take; what
+  /// was measured may be mistaken by half. `lower` tokens are of prompts of lower classes, `even` of them always may be.
+  void times(const State& s, std::uint32_t lower, std::uint32_t even) {
+    std::array<std::uint32_t, serve::kServiceClasses> read{};  // by class, with those below
+    std::uint64_t target = 0, gap = 0;
+    const auto least = [](std::uint64_t& of_all, std::uint64_t own) {
+      if (own != 0) of_all = of_all == 0 ? own : std::min(of_all, own);
+    };
+    for (const serve::SlotWork& w : s.work)
+      if (w.request != serve::kNone && !s.requests[w.request].holds_token)
+        least(target, s.requests[w.request].step_latency);
+    for (const serve::PlannedRun& run : s.runs) {
+      const std::uint32_t priority = s.slots[run.slot].priority;
+      const serve::TenantQuota& quota = s.tenants[serve::row_of(s.slots[run.slot].tenant)].quota;
+      if (run.decode && priority == 0) least(gap, serve::latency_budget(quota).gap);
+      for (std::uint32_t c = 0; !run.decode && c <= priority; ++c) read[c] += run.count;
+    }
+    const auto keeps = [this](std::uint32_t tokens, std::uint64_t budget, std::uint32_t always) {
+      return tokens <= always || (script_.timed && tokens * script_.token_ns <= 2 * budget + script_.step_ns);
+    };
+    if (target != 0 && !keeps(read[0], target, 2 * zrt::kPageTokens))
+      fail("prompts make a step longer than its target");
+    if (gap != 0 && !keeps(lower, gap, std::max(even, 2 * zrt::kPageTokens)))
+      fail("prompts of lower classes make a gap longer than its budget");
+    for (std::uint32_t c = 0; c < serve::kServiceClasses; ++c) {
+      std::uint32_t others = 0;
+      for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+        const serve::TenantQuota& quota = s.tenants[i].quota;
+        if (tenants_[i].handle == 0 || static_cast<std::uint32_t>(quota.service) > c) continue;
+        const std::uint64_t budget = serve::latency_budget(quota).first_token;
+        if (budget == 0) continue;
+        others += static_cast<std::uint32_t>(quota.service) == c ? 1u : 0u;
+        const bool waits = static_cast<std::uint32_t>(quota.service) < c || others > 1;
+        if (waits && !keeps(read[c], budget, serve::kLeastPrompt)) fail("prompts keep a first token waiting");
+      }
+    }
+  }
+  /// Whether the floor's share of a step may be less than a page.
+  [[nodiscard]] static bool has_short_steps(const Script& script) {
+    if (script.prompt_tokens < 2 * zrt::kPageTokens) return true;
+    for (const ScriptEvent& e : script.events) {
+      if (e.target != 0) return true;
+      serve::TenantQuota quota = e.quota;
+      if (e.act == Action::change) quota.service = serve::ServiceClass::interactive;  // the class stays what it was
+      const bool makes = e.act == Action::create || e.act == Action::change;
+      if (!makes || quota.service != serve::ServiceClass::interactive || !script.timed) continue;
+      const std::uint64_t gap = serve::latency_budget(quota).gap;
+      // What is measured may be too much by the whole of a short step.
+      const std::uint64_t slowest = 2 * script.token_ns + script.step_ns / 8;
+      if (gap != 0 && 2 * zrt::kPageTokens * slowest > gap) return true;
+    }
+    return false;
   }
   /// Whether a run could be no longer: at the prompt's end, where a state is kept, or by its tenant's rate.
   [[nodiscard]] static bool stops(const State& s, const serve::PlannedRun& run) {
@@ -386,6 +467,8 @@ template <class Rules> class Witness {
   void fairness(const State& s) {
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
       tenants_[i].context = s.tenants[i].quota.max_context;
+      tenants_[i].sessions = s.tenants[i].quota.max_sessions;
+      tenants_[i].most_queued = s.tenants[i].quota.max_queued;
       tenants_[i].most_slots = std::max(tenants_[i].most_slots, std::uint64_t{s.tenants[i].quota.max_slots});
     }
     for (std::uint32_t a = 0; a < tenants_.size(); ++a)
@@ -442,6 +525,36 @@ template <class Rules> class Witness {
       fail("lower classes have waited for the floor for " + std::to_string(floor_gap_) + " steps");
   }
 
+  /// A tenant that is d tokens behind another comes to the floor at most d + 1 times before it, by weight.
+  void visits(const State& s) {
+    const bool taken = s.floor_slot != serve::kNone && s.work[s.floor_slot].admitted == s.step;
+    const std::uint32_t holder = taken ? serve::row_of(s.slots[s.floor_slot].tenant) : serve::kNone;
+    for (std::uint32_t t = 0; t < tenants_.size(); ++t) {
+      const bool waits = wants_floor(s, t);
+      for (std::uint32_t u = 0; u < tenants_.size(); ++u) {
+        Visits& v = visits_[t * tenants_.size() + u];
+        if (!waits || u == t || tenants_[u].handle == 0 || tenants_[u].service_class != tenants_[t].service_class ||
+            tenants_[u].changed == step_) {
+          v = {};
+          continue;
+        }
+        if (u == holder && v.most != ~std::uint64_t{0} && ++v.count > v.most)
+          fail("tenant " + std::to_string(u) + " has the floor too often before tenant " + std::to_string(t));
+        const Kept& a = tenants_[t];
+        const Kept& b = tenants_[u];
+        const std::uint64_t behind = a.service + kRounding > b.service ? a.service + kRounding - b.service : 0;
+        const std::uint64_t tokens = behind * s.tenants[u].quota.weight / serve::kServiceUnit;
+        v.most = std::min(v.most, v.count + tokens + 1);
+      }
+    }
+  }
+  /// Whether a tenant of a lower class has nothing but requests that wait, of which the first could begin.
+  [[nodiscard]] bool wants_floor(const State& s, std::uint32_t row) const {
+    const serve::TenantRow& t = s.tenants[row];
+    return tenants_[row].handle != 0 && t.quota.service != serve::ServiceClass::interactive && t.slots == 0 &&
+           serve::FairAdmission<Rules>::eligible(s, row) && s.need(s.requests[t.first]) <= t.quota.max_pages;
+  }
+
   void clients(const State& s) {
     for (const Seen& r : requests_)
       if (r.accepted && !r.ended && r.generated != r.delivered && step_ - r.unread_since > s.limits.slow_steps + 1 &&
@@ -464,6 +577,7 @@ template <class Rules> class Witness {
   std::vector<Seen>& requests_;
   std::vector<Kept> tenants_;
   std::vector<Pair> pairs_;
+  std::vector<Visits> visits_;  ///< [who waits][who comes]
   std::array<std::uint64_t, serve::kServiceClasses> last_service_{};
   std::string broken_{};
   std::uint64_t step_ = 0;
@@ -475,6 +589,7 @@ template <class Rules> class Witness {
   std::vector<std::uint32_t> admitted_{};    ///< tenants of this step
   std::uint32_t floor_gap_ = 0;
   bool throttled_ = false;
+  bool short_steps_ = false;
 };
 
 }  // namespace simulate

@@ -33,6 +33,7 @@ struct ActiveRequest {
   std::uint32_t generated = 0;
   bool ignore_eos = false;
   TenantId tenant{};
+  SessionId session{};
   AdapterId adapter{};
   std::uint32_t tenant_row = 0;  ///< the mailbox's
   serve::Handle handle = 0;      ///< the scheduler's name of it
@@ -201,6 +202,7 @@ struct ActiveRequest {
   a.stop_tokens = request.stop_tokens;
   a.max_tokens = request.max_tokens;
   a.tenant = request.tenant;
+  a.session = request.session;
   a.adapter = request.adapter;
   a.ignore_eos = request.ignore_eos;
   return made;

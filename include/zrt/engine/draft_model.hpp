@@ -6,7 +6,7 @@
 #include <zrt/exec/slot_faults.hpp>
 #include <zrt/serve/batch_planner.hpp>
 #include <zrt/serve/draft_pay.hpp>
-#include <zrt/serve/prefill_rate.hpp>
+#include <zrt/serve/step_pace.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -86,7 +86,7 @@ template <class B, class Model> class DraftModel {
       if (read <= 2 * texts_.size())
         times.learn_guess(took);
       else
-        rate_.learn(read, took);
+        pace_.learn(0, read, took);
     }
   }
   /// What was guessed for a slot, valid until the next step.
@@ -153,7 +153,7 @@ template <class B, class Model> class DraftModel {
     }
     if (unread == 0) return 0;
     const std::uint32_t timely = model_.executor().timely_tokens(most, furthest + most);
-    const std::uint32_t room = rate_.room(latency, 0, timely);
+    const std::uint32_t room = pace_.within(latency, 0, timely);
     // A text that is read has a token or two of the last step.
     const std::uint32_t least = kPageTokens + 2 * static_cast<std::uint32_t>(texts_.size());
     return room < least ? least < timely ? least : timely : room;
@@ -208,7 +208,7 @@ template <class B, class Model> class DraftModel {
   Vector<serve::Sequence*> sequences_;
   Vector<std::uint32_t> cuts_;
   exec::SlotFaults faults_;
-  serve::PrefillRate rate_{};
+  serve::StepPace pace_{};
   std::uint32_t context_ = 0;  ///< of the other engine
   bool fails_ = false;
 };

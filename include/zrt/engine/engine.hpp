@@ -203,6 +203,15 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) noexcept;
   /// Forgets a tenant and its prefixes. Its requests end as `cancelled`, as the next `step` says. Errors: Errc::not_found.
   [[nodiscard]] Result<void> remove_tenant(TenantId tenant) noexcept;
+  /// Opens a session of a tenant, or of the host. Requests name it, and its end is theirs; prefixes are the tenant's with
+  /// or without one. It needs no memory.
+  ///
+  /// Errors: Errc::not_found; Errc::capacity_exceeded where the tenant has TenantQuota::max_sessions, or all tenants 1,024;
+  /// Errc::unimplemented for an engine whose runs are recorded.
+  [[nodiscard]] Result<SessionId> open_session(TenantId tenant = {}) noexcept;
+  /// Closes a session. Its requests end as `cancelled`, as the next `step` says; those that no step has read end as
+  /// `failed`. Errors: Errc::not_found.
+  [[nodiscard]] Result<void> close_session(SessionId session) noexcept;
   /// What a tenant, or the host, has asked for and got. Errors: Errc::not_found.
   [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) const noexcept;
 

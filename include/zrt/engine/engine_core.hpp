@@ -14,7 +14,6 @@
 #include <zrt/engine/request_news.hpp>
 #include <zrt/engine/snapshot.hpp>
 #include <zrt/engine/step_outcomes.hpp>
-#include <zrt/serve/prefill_rate.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -175,6 +174,17 @@ template <class B, class Families, class O> class EngineCore {
     if (removed) mailbox_.forget(tenant);
     return removed;
   }
+  [[nodiscard]] Result<SessionId> open_session(TenantId tenant) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (exec::WatchesRuns<O>) return fail(Errc::unimplemented, "a recording of a run holds no sessions");
+    return serving_.open_session(tenant);
+  }
+  [[nodiscard]] Result<void> close_session(SessionId session) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    return serving_.close_session(session);
+  }
   [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) noexcept {
     const TenantLedger* ledger = serving_.scheduler().ledger(serving_.handle(tenant));
     if (ledger == nullptr) return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
@@ -314,6 +324,7 @@ template <class B, class Families, class O> class EngineCore {
                   state);
     if (request.grammar != nullptr) return fail(Errc::unimplemented, "a restored request takes no grammar");
     if (request.tenant != TenantId{}) return fail(Errc::unimplemented, "a restored request is the host's");
+    if (auto r = serving_.expect_session(request.session, request.tenant); !r) return pass(r);
     auto made = make_request(request, snapshot->tokens.span());
     if (!made) return pass(made);
     ActiveRequest& active = **made;
@@ -519,7 +530,7 @@ template <class B, class Families, class O> class EngineCore {
     auto completed = run_batch(plan, serving_.running() == 1 ? stop : exec::StopPoll{});
     if (!completed || !*completed) return give_up(plan, completed, on_token, stop);
     const Result<void> taken = outcomes_.take(plan, planner_->origins());
-    serving_.scheduler().settle(outcomes_.first(plan.runs.size()));
+    serving_.scheduler().settle(outcomes_.first(plan.runs.size()), took_);
     serving_.audit();
     news_.tell(on_token);
     watch_.show_stepped(true);
@@ -532,7 +543,7 @@ template <class B, class Families, class O> class EngineCore {
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
     const std::uint64_t now = serving_.counts_time() ? model_.options().clock() : 0;
     const auto drafts = drafter_.draft(model_.options().clock, serving_.running() == 1 ? stop : exec::StopPoll{});
-    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, drafts);
+    return serving_.plan(now, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
   }
 
   /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.
@@ -553,25 +564,6 @@ template <class B, class Families, class O> class EngineCore {
     return chunk;
   }
 
-  /// Prompt tokens that keep the step within the strictest latency of the requests at hand, at the rate measured so far.
-  [[nodiscard]] std::uint32_t prompt_room() noexcept {
-    const std::uint32_t chunk = longest_chunk();
-    std::uint64_t latency = 0;
-    std::uint32_t decoding = 0;
-    const auto strictest = [&](const ActiveRequest& a) {
-      const std::uint64_t own = a.sequence.step_latency_ns;
-      if (own != 0 && (latency == 0 || own < latency)) latency = own;
-    };
-    for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot) {
-      const ActiveRequest* a = serving_.in_slot(slot);
-      if (a == nullptr || a->drawn.size() != 0) continue;  // one that waits for its client asks for nothing
-      strictest(*a);
-      decoding += serving_.scheduler().state().slots[slot].stage == serve::SlotStage::decode ? 1u : 0u;
-    }
-    for (const Owned<ActiveRequest>& a : serving_.arriving()) strictest(*a);
-    return rate_.room(latency, decoding, chunk);
-  }
-
   [[nodiscard]] static bool reads_prompt(const serve::StepPlan& plan) noexcept {
     for (const serve::PlannedRun& run : plan.runs)
       if (!run.decode) return true;
@@ -586,17 +578,14 @@ template <class B, class Families, class O> class EngineCore {
     if constexpr (exec::WatchesRuns<O>) model_.observer().planned(batch);
     const ClockHook& clock = model_.options().clock;
     const bool prompt = reads_prompt(plan);
-    const bool times = prompt || drafter_.guesses();
+    const bool times = prompt || drafter_.guesses() || serving_.counts_time();
+    took_ = 0;
     const std::uint64_t began = times ? clock() : 0;
     if (auto r = serving_.advance(batch); !r) return pass(r);
     auto completed = model_.executor().step(batch, stop, &outcomes_.faults());
     if (!times || !completed || !*completed) return completed;
-    const std::uint64_t took = clock() - began;
-    const auto tokens = static_cast<std::uint32_t>(batch.tokens.size());
-    if (prompt)
-      rate_.learn(tokens, took);
-    else
-      drafter_.learn(tokens, took);
+    took_ = clock() - began;
+    if (!prompt) drafter_.learn(static_cast<std::uint32_t>(batch.tokens.size()), took_);
     return completed;
   }
 
@@ -632,7 +621,6 @@ template <class B, class Families, class O> class EngineCore {
   Model model_;
   Mailbox mailbox_;
   Serving<B> serving_;
-  serve::PrefillRate rate_;
   StepOutcomes<B, O, Model> outcomes_;
   Owned<EngineCore> draft_core_;  ///< of a model that guesses for this one
   Drafter<B, Model> drafter_;
@@ -642,6 +630,7 @@ template <class B, class Families, class O> class EngineCore {
   Vector<RequestId> cancelled_;  ///< notes of the step
   Vector<PauseNote> pauses_;     ///< the same
   std::optional<Error> lost_;    ///< why the model did not come back
+  std::uint64_t took_ = 0;       ///< nanoseconds of the last step, where they were measured
   bool in_call_ = false;
   bool gives_logits_ = true;
 };

@@ -89,6 +89,14 @@ Result<void> Engine<B, Families, O>::remove_tenant(TenantId tenant) noexcept {
   return core_->remove_tenant(tenant);
 }
 template <class B, class Families, class O>
+Result<SessionId> Engine<B, Families, O>::open_session(TenantId tenant) noexcept {
+  return core_->open_session(tenant);
+}
+template <class B, class Families, class O>
+Result<void> Engine<B, Families, O>::close_session(SessionId session) noexcept {
+  return core_->close_session(session);
+}
+template <class B, class Families, class O>
 Result<TenantLedger> Engine<B, Families, O>::usage(TenantId tenant) const noexcept {
   return core_->usage(tenant);
 }

@@ -83,7 +83,7 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
   /// The engine of a model, for all that is about it alone: tokenizer, adapters, what is known of the file.
   [[nodiscard]] E& engine(ModelId model) noexcept { return *core_->models[index(model)].engine; }
 
-  /// Queues a request of a model; its tenant is the set's. Any thread. A model that is not in memory comes back for it.
+  /// Queues a request of a model; its tenant is the set's, its session the model's. Any thread. A model that is not in memory comes back for it.
   ///
   /// Errors: those of Engine::submit; Errc::not_found for another model or tenant.
   [[nodiscard]] Result<RequestId> submit(ModelId model, const Request& request) noexcept {
@@ -158,6 +158,21 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
     const detail::OneCall call(core_->in_call);
     if (!call) return call.refusal();
     return core_->remove(tenant);
+  }
+  /// As Engine::open_session, for requests of one model. Errors: those; Errc::not_found for another model.
+  [[nodiscard]] Result<SessionId> open_session(ModelId model, TenantId tenant = {}) noexcept {
+    const detail::OneCall call(core_->in_call);
+    if (!call) return call.refusal();
+    auto found = core_->tenant_in(index(model), tenant);
+    if (!found) return pass(found);
+    return found->engine->open_session(found->tenant);
+  }
+  /// As Engine::close_session. Errors: Errc::not_found.
+  [[nodiscard]] Result<void> close_session(ModelId model, SessionId session) noexcept {
+    if (auto r = expect(model); !r) return r;
+    const detail::OneCall call(core_->in_call);
+    if (!call) return call.refusal();
+    return engine(model).close_session(session);
   }
   /// Counts `tokens` of prompts that a tenant had of a model outside of steps, as texts that were embedded: as service, and
   /// against its rate of prompts in every model. Errors: Errc::not_found.

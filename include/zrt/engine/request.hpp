@@ -72,9 +72,11 @@ struct Request {
   std::uint32_t log_probabilities = 0;  ///< report this many most likely tokens with each token
   /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at
   /// the rate measured so far, but to no fewer than 16 tokens; beside the answer of an interactive tenant it cuts those of
-  /// the other classes to as few as keep the answer's gaps even, however short the time. 0: the engine's option.
+  /// the other classes to as few as keep the answer's gaps even, however short the time. 0: the engine's option. The
+  /// latency budgets of tenants (TenantQuota) hold beside it.
   std::uint64_t step_latency_ns = 0;
   TenantId tenant{};    ///< whose request it is: its quota, class and prefixes count
+  SessionId session{};  ///< of that tenant; one that is not open ends the request as `failed`
   AdapterId adapter{};  ///< see Engine::load_adapter; one that is not loaded ends the request as `failed`
 };
 

@@ -180,7 +180,8 @@ template <class B, class O, class Model> class RequestNews {
     a.finish = FinishReason::cancelled;
     if (why != serve::EndReason::quota_lowered) return;
     a.finish = FinishReason::failed;
-    a.error = Error::of(Errc::capacity_exceeded, "its tenant's quota was lowered below the pages that it can need");
+    a.error = Error::of(Errc::capacity_exceeded,
+                        "its tenant's quota was lowered below the pages or the context that it needs");
   }
   /// The callable has said that it wants no more, so what else the step drew was never its.
   void hush(ActiveRequest& a) noexcept {

@@ -125,6 +125,26 @@ template <class B> class Serving {
     --tenants_;
     return {};
   }
+  /// Errors: Errc::not_found for the tenant; Errc::capacity_exceeded.
+  [[nodiscard]] Result<SessionId> open_session(TenantId tenant) noexcept {
+    const serve::StepEvent answer = ask_session(serve::ArrivalKind::open_session, handle(tenant));
+    if (answer.refusal == serve::Refusal::none) return SessionId{answer.subject};
+    if (answer.refusal == serve::Refusal::unknown_subject)
+      return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
+    return fail(Errc::capacity_exceeded, "the tenant has as many sessions as it may, or all tenants together have ",
+                scheduler_->state().limits.sessions);
+  }
+  /// Errors: Errc::not_found.
+  [[nodiscard]] Result<void> close_session(SessionId session) noexcept {
+    const auto subject = static_cast<serve::Handle>(session);
+    if (ask_session(serve::ArrivalKind::close_session, subject).refusal == serve::Refusal::none) return {};
+    return no_session(session);
+  }
+  /// Errors: Errc::not_found for a session that is not open, or of another tenant; SessionId{} passes.
+  [[nodiscard]] Result<void> expect_session(SessionId session, TenantId tenant) const noexcept {
+    const bool open = scheduler_->has_session(static_cast<serve::Handle>(session), handle(tenant));
+    return session == SessionId{} || open ? Result<void>{} : no_session(session);
+  }
   /// Requests of one tenant that may wait for a step to read them: all that could be accepted, and a step's refusals.
   [[nodiscard]] std::size_t most_unread() const noexcept {
     return scheduler_->state().requests.size() + scheduler_->state().limits.arrivals;
@@ -193,6 +213,8 @@ template <class B> class Serving {
   [[nodiscard]] serve::Arrival arrival(ActiveRequest& a) const noexcept {
     serve::Arrival arrival;
     arrival.subject = handle(a.tenant);
+    arrival.session = static_cast<serve::Handle>(a.session);
+    arrival.step_latency = a.sequence.step_latency_ns;
     arrival.tokens = a.sequence.tokens.data();
     arrival.prompt = a.sequence.prompt_tokens;
     const std::uint32_t room = context_ + 1 - a.sequence.prompt_tokens;
@@ -336,6 +358,16 @@ template <class B> class Serving {
     return l;
   }
 
+  [[nodiscard]] serve::StepEvent ask_session(serve::ArrivalKind kind, serve::Handle subject) noexcept {
+    serve::Arrival a;
+    a.kind = kind;
+    a.subject = subject;
+    return scheduler_->ask(a);
+  }
+  [[nodiscard]] static std::unexpected<Error> no_session(SessionId session) noexcept {
+    return fail(Errc::not_found, "no open session of the tenant has id ", static_cast<std::uint64_t>(session));
+  }
+
   /// Asks the scheduler. Errors: what it refuses, and why.
   [[nodiscard]] Result<serve::StepEvent> manage(serve::ArrivalKind kind, TenantId tenant,
                                                 const TenantQuota& quota) noexcept {
@@ -360,7 +392,7 @@ template <class B> class Serving {
     return answer;
   }
 
-  /// One user has the machine to itself: no quota is below what the machine has.
+  /// One user has the machine to itself: no quota is below what the machine has, and nobody's prompts are cut for it.
   [[nodiscard]] Result<void> create_host() noexcept {
     serve::Arrival a;
     a.kind = serve::ArrivalKind::create_tenant;
@@ -369,6 +401,8 @@ template <class B> class Serving {
     a.quota.decode_tokens_per_s = a.quota.prefill_tokens_per_s = ~0u;
     a.quota.max_context = scheduler_->state().limits.context;
     a.quota.max_queued = scheduler_->state().limits.queue;
+    a.quota.max_sessions = scheduler_->state().limits.sessions;
+    a.quota.first_token_ns = a.quota.gap_ns = 0;
     a.quota.service = serve::ServiceClass::interactive;
     host_ = scheduler_->ask(a).subject;
     if (host_ == 0) return fail(Errc::capacity_exceeded, "the context has no room for a request");

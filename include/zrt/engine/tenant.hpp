@@ -17,4 +17,8 @@ using serve::TenantUse;
 /// machine.
 enum class TenantId : std::uint64_t {};
 
+/// Names a session: the requests of one tenant that end together, such as the turns of a conversation. Never reused by an
+/// engine. SessionId{} is none.
+enum class SessionId : std::uint64_t {};
+
 }  // namespace zrt::inline ZRT_ABI

@@ -36,6 +36,7 @@ struct Arrival {
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
   std::uint32_t adapter = 0;  ///< on which its keys and values depend; 0: none. A number names one adapter for ever
+  std::uint64_t step_latency = 0;  ///< target time of steps while it runs, in nanoseconds; 0: none
   bool shares =
       true;  ///< its pages follow from tokens and adapter, so that prefixes may be taken from it and given to it
 };

@@ -51,6 +51,7 @@ class Audit {
     if (auto r = a.seen_.resize(limits.pages); !r) return pass(r);
     if (auto r = a.charges_.resize(limits.tenants); !r) return pass(r);
     if (auto r = a.slots_.resize(limits.tenants); !r) return pass(r);
+    if (auto r = a.unread_.resize(limits.tenants); !r) return pass(r);
     if (auto r = a.pins_.resize(limits.checkpoints); !r) return pass(r);
     return a;
   }
@@ -71,7 +72,7 @@ class Audit {
   }
 
  private:
-  explicit Audit(const Allocator& a) noexcept : listed_(a), seen_(a), charges_(a), slots_(a), pins_(a) {}
+  explicit Audit(const Allocator& a) noexcept : listed_(a), seen_(a), charges_(a), slots_(a), unread_(a), pins_(a) {}
 
   template <class... Pieces> [[nodiscard]] static Result<void> broken(Pieces... pieces) noexcept {
     return fail(Errc::invalid_state, pieces...);
@@ -83,6 +84,7 @@ class Audit {
     for (std::uint32_t& n : seen_) n = kNone;
     for (std::uint64_t& n : charges_) n = 0;
     for (std::uint32_t& n : slots_) n = 0;
+    for (std::uint32_t& n : unread_) n = 0;
     for (std::uint32_t& n : pins_) n = 0;
     for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
       const SlotRow& row = s.slots[slot];
@@ -246,6 +248,11 @@ class Audit {
 
   /// Quotas hold, and the parts of the pool add up.
   template <class Rules> [[nodiscard]] Result<void> tenants(const SchedulerState<Rules>& s) noexcept {
+    std::uint64_t open = 0;
+    std::uint64_t sessions = 0;
+    for (const SessionRow& session : s.sessions) open += session.tenant != kNone ? 1u : 0u;
+    for (const TenantRow& row : s.tenants) sessions += row.live ? row.sessions : 0u;
+    if (open != sessions) return broken("open sessions are ", open, ", counted ", sessions);
     std::uint64_t reserved = 0;
     std::uint64_t floating = 0;
     for (std::uint32_t t = 0; t < s.tenants.size(); ++t) {
@@ -284,7 +291,12 @@ class Audit {
       waiting += r.stage == RequestStage::waiting ? 1u : 0u;
       running += r.stage == RequestStage::running ? 1u : 0u;
       held += r.holds_token ? 1u : 0u;
+      if (r.stage == RequestStage::draining) ++unread_[r.tenant];
+      const TenantQuota& quota = s.tenants[r.tenant].quota;
       if (!s.tenants[r.tenant].live) return broken("a request of a tenant that is gone");
+      if (r.stage != RequestStage::draining && std::uint64_t{r.prompt} + r.most > quota.max_context)
+        return broken("a request of ", r.prompt + r.most, " tokens, of ", quota.max_context,
+                      " that its tenant may have");
       if (r.generated - r.delivered != (r.holds_token ? 1u : 0u))
         return broken("a request has ", r.generated, " tokens and delivered ", r.delivered);
       if (r.stage == RequestStage::running && s.work[r.slot].request >= s.requests.size())
@@ -300,6 +312,8 @@ class Audit {
           return broken("the queue of tenant ", t, " is out of order");
         last = s.requests[i].sequence;
       }
+      if (unread_[t] != s.tenants[t].unread)
+        return broken("tenant ", t, " has ", s.tenants[t].unread, " unread answers of ", unread_[t]);
       if (count != s.tenants[t].queued) return broken("tenant ", t, " has ", s.tenants[t].queued, " queued of ", count);
       queued += count;
     }
@@ -345,6 +359,7 @@ class Audit {
   Vector<std::uint32_t> seen_;
   Vector<std::uint64_t> charges_;
   Vector<std::uint32_t> slots_;
+  Vector<std::uint32_t> unread_;
   Vector<std::uint32_t> pins_;
 };
 

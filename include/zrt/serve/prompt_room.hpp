@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/serve/prompt_room.hpp: how many prompt tokens of lower classes a step takes beside interactive answers.
+// zrt/serve/prompt_room.hpp: how many prompt tokens a step takes, so that nobody waits too long for it.
 #pragma once
 
+#include <zrt/serve/latency_budget.hpp>
 #include <zrt/serve/page_meta.hpp>
+#include <zrt/serve/step_pace.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
 
@@ -10,10 +12,46 @@ namespace zrt::inline ZRT_ABI::serve {
 struct SlotLoad {
   std::uint32_t busy = 0;
   std::uint32_t decoding = 0;
-  bool answers = false;  ///< an interactive request is given a token
+  bool answers = false;      ///< an interactive request is given a token
+  std::uint32_t tokens = 0;  ///< of those that decode, with their drafts
+  std::uint64_t gap = 0;     ///< the smallest budget of the interactive answers; 0: none has one
+  std::uint64_t target = 0;  ///< the smallest target of a step that a request names; 0: none does
+};
+
+/// Prompt tokens of a step: at index 0 of all classes together, at 1 of standard and batch, at 2 of batch.
+using ClassRoom = std::array<std::uint32_t, kServiceClasses>;
+
+/// Whose first token may have to wait for a step's prompts, by class.
+struct FirstTokens {
+  std::array<std::uint64_t, kServiceClasses> budget{};   ///< the smallest; 0: none has one
+  std::array<std::uint32_t, kServiceClasses> tenants{};  ///< that have one
+
+  void add(const TenantQuota& quota) noexcept {
+    const std::uint64_t own = latency_budget(quota).first_token;
+    if (own == 0) return;
+    const auto c = static_cast<std::size_t>(quota.service);
+    ++tenants[c];
+    if (budget[c] == 0 || own < budget[c]) budget[c] = own;
+  }
+
+  /// What a step may read beside `others` tokens: lower classes keep to the budgets of higher ones, and the tenants of a
+  /// class to those of each other. A tenant does not wait for itself.
+  [[nodiscard]] ClassRoom room(const StepPace& pace, std::uint32_t others) const noexcept {
+    ClassRoom room{~0u, ~0u, ~0u};
+    for (std::size_t c = 0; c < kServiceClasses; ++c) {
+      const std::size_t from = tenants[c] > 1 ? c : c + 1;
+      if (tenants[c] == 0 || from == kServiceClasses) continue;
+      const std::uint32_t timely = pace.within(step_share(budget[c]), others, ~0u);
+      const std::uint32_t own = timely > kLeastPrompt ? timely : kLeastPrompt;
+      room[from] = room[from] < own ? room[from] : own;
+    }
+    return room;
+  }
 };
 
 /// Prompt tokens that the standard and batch classes may have together, where a step has time for `timely`.
+///
+/// Without an answer, all that they find.
 ///
 /// Time that does not suffice must not stop prompts, so beside an interactive answer they have what keeps its gaps even:
 /// with the generated ones no more tokens than slots are busy, and a quarter.

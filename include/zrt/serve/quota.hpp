@@ -16,6 +16,9 @@ enum class ServiceClass : std::uint8_t {
 };
 inline constexpr std::uint32_t kServiceClasses = 3;
 
+/// A latency budget that is the class's; see LatencyBudget.
+inline constexpr std::uint64_t kBudgetOfClass = ~std::uint64_t{0};
+
 /// Quotas of a tenant. Each is a limit that no step exceeds.
 struct TenantQuota {
   std::uint32_t max_slots = 4;
@@ -27,7 +30,12 @@ struct TenantQuota {
   std::uint32_t max_queued = 256;
   std::uint32_t weight = 16;  ///< share of service beside tenants of the same class; 1 to 256
   std::uint32_t group = 0;    ///< tenants of the same group share prefixes; 0: of none
+  std::uint32_t max_sessions = 256;
   ServiceClass service = ServiceClass::standard;
+  /// Nanoseconds to the first token, as far as the prompts of others delay it; 0: no matter.
+  std::uint64_t first_token_ns = kBudgetOfClass;
+  /// Nanoseconds by which prompts of lower classes may stretch the gap between two tokens; 0: no matter.
+  std::uint64_t gap_ns = kBudgetOfClass;
 };
 
 inline constexpr std::uint32_t kMostWeight = 256;

@@ -36,9 +36,10 @@ struct RequestRow {
   std::uint32_t charged = 0;  ///< positions that fairness has counted, or found in the prefix tree
   std::uint32_t slot = kNone;
   std::uint32_t preemptions = 0;
-  std::uint32_t next = kNone;    ///< in the tenant's queue
-  std::uint64_t arrived = 0;     ///< nanoseconds
-  std::uint64_t last_token = 0;  ///< nanoseconds
+  std::uint32_t next = kNone;      ///< in the tenant's queue
+  std::uint64_t arrived = 0;       ///< nanoseconds
+  std::uint64_t last_token = 0;    ///< nanoseconds
+  std::uint64_t step_latency = 0;  ///< see Arrival
 
   [[nodiscard]] std::uint32_t known() const noexcept { return prompt + generated; }
 };

@@ -34,7 +34,9 @@ enum class Rule : std::uint8_t {
   decode_rate,           ///< a tenant's decode tokens in 5 s
   prefill_rate,          ///< a tenant's prefill tokens in 5 s
   context_quota,         ///< a tenant's tokens per request
+  session_quota,         ///< a tenant's sessions
   queue_depth,           ///< requests that wait
+  count_unread,          ///< complete answers that nobody reads count as their tenant's waiting ones
   counter_order,         ///< the tenant with the least service is next
   lift_counter,          ///< a tenant that comes back banks no service
   weigh_service,         ///< service counts by weight
@@ -45,6 +47,8 @@ enum class Rule : std::uint8_t {
   keep_interactive,      ///< an interactive request is never preempted
   decode_first,          ///< decode tokens come before prompts
   even_gaps,             ///< beside an interactive answer, prompts of lower classes are short where time is
+  step_target,           ///< prompts are short where a request names a target time of steps
+  first_token,           ///< prompts are short where another tenant may want its first token
   floor_prompt,          ///< the floor's prompt has a share of every step
   token_cap,             ///< tokens in a step
   resume_in_place,       ///< a preempted request resumes behind its last token
@@ -54,6 +58,7 @@ enum class Rule : std::uint8_t {
   deliver_held,          ///< a token that was held for a slow client is delivered
   end_slow_clients,      ///< a client that does not read ends
   wait_for_clients,      ///< and not before its time
+  end_with_session,      ///< a closed session's requests end
   end_with_tenant,       ///< a removed tenant's requests end
   drop_scope,            ///< a removed tenant's pages leave the tree
   count_tokens,          ///< the ledger counts what was delivered

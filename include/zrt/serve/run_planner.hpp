@@ -11,8 +11,9 @@ namespace zrt::inline ZRT_ABI::serve {
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
 /// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
-/// prompts of a tenant take turns. Beside an interactive answer, prompts of lower classes keep to lower_room(). Where no
-/// prompt is read, slots that decode read their drafts.
+/// prompts of a tenant take turns. Prompts keep to the targets of requests, to the budgets of tenants (FirstTokens), and
+/// beside an interactive answer those of lower classes to lower_room(). Where no prompt is read, slots that decode read
+/// their drafts.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
@@ -122,10 +123,10 @@ template <class Rules> class RunPlanner {
 
   void prefill(std::uint32_t prompt_tokens) noexcept {
     for (std::uint32_t& share : s_.shares) share = 0;
-    lower_left_ = s_.keeps(Rule::even_gaps) ? lower_room(prompt_tokens, load()) : ~0u;
+    const std::uint32_t timely = set_room(prompt_tokens);
     const bool floor = s_.floor_slot != kNone && can_prefill(s_, s_.floor_slot) && s_.keeps(Rule::floor_prompt);
-    const std::uint32_t least = kPageTokens + (floor ? floor_room(0, lower_left_) : 0);
-    std::uint32_t room = prompt_tokens > least ? prompt_tokens : least;
+    const std::uint32_t least = kPageTokens + (floor ? floor_room(0, left(s_.floor_slot)) : 0);
+    std::uint32_t room = timely > least ? timely : least;
     const std::uint32_t left = s_.limits.step_tokens > used_ ? s_.limits.step_tokens - used_ : 0;
     if (room > left && s_.keeps(Rule::token_cap)) room = left;
     if (!cuts_.empty())
@@ -136,15 +137,53 @@ template <class Rules> class RunPlanner {
       if (s_.shares[slot] != 0) add_run(slot, s_.shares[slot], false);
   }
 
-  /// Of the step so far: its runs are those that decode.
+  /// Finds what each class may read of its prompts, where a step bears `prompt_tokens`; gives what fits the targets of
+  /// requests.
+  [[nodiscard]] std::uint32_t set_room(std::uint32_t prompt_tokens) noexcept {
+    left_ = {~0u, ~0u, ~0u};
+    if (!cuts_.empty()) return prompt_tokens;
+    const SlotLoad all = load();
+    if (s_.keeps(Rule::first_token)) {
+      FirstTokens wanted;
+      for (const TenantRow& t : s_.tenants)
+        if (t.live) wanted.add(t.quota);
+      left_ = wanted.room(s_.pace, all.tokens);
+    }
+    const std::uint64_t target = s_.keeps(Rule::step_target) ? all.target : 0;
+    const std::uint32_t timely = s_.pace.within(target, all.tokens, prompt_tokens);
+    if (!s_.keeps(Rule::even_gaps)) return timely;
+    const std::uint32_t beside = s_.pace.beside(all.gap);
+    const std::uint32_t lower = lower_room(timely < beside ? timely : beside, all);
+    left_[1] = left_[1] < lower ? left_[1] : lower;
+    return timely;
+  }
+
+  /// Of the step so far: its runs are those that decode. What waits for its client asks for nothing.
   [[nodiscard]] SlotLoad load() const noexcept {
     SlotLoad all;
-    all.busy = s_.limits.slots - s_.free_slots();
+    const auto least = [](std::uint64_t& of_all, std::uint64_t own) {
+      if (own != 0 && (of_all == 0 || own < of_all)) of_all = own;
+    };
+    for (const SlotWork& w : s_.work) {
+      if (w.request == kNone) continue;
+      ++all.busy;
+      const RequestRow& r = s_.requests[w.request];
+      if (!r.holds_token) least(all.target, r.step_latency);
+    }
     for (const PlannedRun& run : s_.runs) {
       ++all.decoding;
-      all.answers = all.answers || !is_lower(run.slot);
+      all.tokens += run.count;
+      if (is_lower(run.slot)) continue;
+      all.answers = true;
+      least(all.gap, latency_budget(s_.tenants[s_.requests[s_.work[run.slot].request].tenant].quota).gap);
     }
     return all;
+  }
+  /// What a slot's class may still read: its own share, and those of the classes above, of which it is a part.
+  [[nodiscard]] std::uint32_t left(std::uint32_t slot) const noexcept {
+    std::uint32_t least = left_[0];
+    for (std::size_t c = 1; c <= s_.slots[slot].priority; ++c) least = left_[c] < least ? left_[c] : least;
+    return least;
   }
   [[nodiscard]] bool is_lower(std::uint32_t slot) const noexcept {
     return s_.slots[slot].priority != static_cast<std::uint32_t>(ServiceClass::interactive);
@@ -158,7 +197,7 @@ template <class Rules> class RunPlanner {
 
   /// Shares `room` tokens out in turns, the floor's first.
   void share(std::uint32_t room, bool floor) noexcept {
-    if (floor) room -= give(s_.floor_slot, floor_room(room, lower_left_), room);
+    if (floor) room -= give(s_.floor_slot, floor_room(room, left(s_.floor_slot)), room);
     while (room != 0) {
       const std::uint32_t slot = next();
       if (slot == kNone) break;
@@ -177,7 +216,7 @@ template <class Rules> class RunPlanner {
   [[nodiscard]] std::uint32_t next() const noexcept {
     std::uint32_t found = kNone;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot) {
-      if (!can_prefill(s_, slot) || wanted(slot) == 0 || (is_lower(slot) && lower_left_ == 0)) continue;
+      if (!can_prefill(s_, slot) || wanted(slot) == 0 || left(slot) == 0) continue;
       if (found == kNone || comes_before(slot, found)) found = slot;
     }
     return found;
@@ -207,10 +246,8 @@ template <class Rules> class RunPlanner {
     given = given < tokens ? given : tokens;
     given = given < room ? given : room;
     given = given < allowed ? given : allowed;
-    if (is_lower(slot)) {
-      given = given < lower_left_ ? given : lower_left_;
-      lower_left_ -= given;
-    }
+    given = given < left(slot) ? given : left(slot);
+    for (std::size_t c = 0; c <= s_.slots[slot].priority; ++c) left_[c] -= given;
     const std::uint32_t begin = s_.slots[slot].position + s_.shares[slot];
     s_.tenants[r.tenant].prefilled.take(given);
     s_.charge_service(s_.work[slot].request, begin, begin + given);
@@ -284,8 +321,8 @@ template <class Rules> class RunPlanner {
   }
 
   SchedulerState<Rules>& s_;
-  std::uint32_t used_ = 0;        ///< tokens of the step so far
-  std::uint32_t lower_left_ = 0;  ///< prompt tokens that lower classes may still have
+  std::uint32_t used_ = 0;  ///< tokens of the step so far
+  ClassRoom left_{};        ///< prompt tokens that classes may still read
   Span<const std::uint32_t> cuts_{};
   Span<const Draft> drafts_{};
   std::uint32_t drafts_left_ = 0;  ///< of the step

@@ -13,9 +13,11 @@ struct StepInput {
   Span<const Arrival> arrivals{};
   Span<const Outcome> outcomes{};  ///< of the runs of the step before, in their order; a missing one counts as failed
   std::uint64_t now = 0;  ///< nanoseconds; going back counts as standing still, 0 is a host without a clock so far
-  std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time, or 0; see PrefillRate and lower_room()
-  Span<const std::uint32_t> cuts{};   ///< prompt tokens by slot, as a replay dictates them; empty: the planner's own
-  Span<const Draft> drafts{};         ///< by slot, of those that decode; see SchedulerLimits::draft_tokens
+  /// That the machine can bear in a step, or 0; budgets and targets may leave fewer.
+  std::uint32_t prompt_tokens = ~0u;
+  Span<const std::uint32_t> cuts{};  ///< prompt tokens by slot, as a replay dictates them; empty: the planner's own
+  Span<const Draft> drafts{};        ///< by slot, of those that decode; see SchedulerLimits::draft_tokens
+  std::uint64_t took = 0;  ///< nanoseconds that the machine computed the runs of the step before; 0: not known
 };
 
 /// What one step gives out, valid until the next.
@@ -49,7 +51,7 @@ template <class Rules = AllRules> class Scheduler {
     s_.events.clear();
     ++s_.step;
     pass_time(in.now);
-    settle(in.outcomes);
+    settle(in.outcomes, in.took);
     const std::size_t most = in.arrivals.size() < s_.limits.arrivals ? in.arrivals.size() : s_.limits.arrivals;
     for (std::size_t i = 0; i < most; ++i) take(in.arrivals[i]);
     end_slow_clients();
@@ -59,8 +61,10 @@ template <class Rules = AllRules> class Scheduler {
     return {s_.runs.span(), s_.events.span(), static_cast<std::uint32_t>(in.arrivals.size() - most)};
   }
 
-  /// Takes the outcomes of the last step's runs before the next step, which then takes none. Events are added to events().
-  void settle(Span<const Outcome> outcomes) noexcept {
+  /// Takes the outcomes of the last step's runs before the next step, which then takes none, and how long they took, 0
+  /// where that is not known. Events are added to events().
+  void settle(Span<const Outcome> outcomes, std::uint64_t took = 0) noexcept {
+    learn(took);
     for (std::size_t i = 0; i < s_.runs.size(); ++i) {
       const PlannedRun run = s_.runs[i];
       Outcome outcome;
@@ -156,6 +160,11 @@ template <class Rules = AllRules> class Scheduler {
     }
   }
 
+  /// Whether a session is open, and a tenant's.
+  [[nodiscard]] bool has_session(Handle session, Handle tenant) const noexcept {
+    const std::uint32_t row = s_.find_session(session);
+    return row != kNone && s_.tenant_handle(s_.sessions[row].tenant) == tenant;
+  }
   /// What a tenant has had of this machine; nothing for one that is not there.
   [[nodiscard]] TenantUse use(Handle tenant) const noexcept {
     const std::uint32_t row = s_.find_tenant(tenant);
@@ -212,6 +221,12 @@ template <class Rules = AllRules> class Scheduler {
   }
 
   // --- outcomes ---
+
+  void learn(std::uint64_t took) noexcept {
+    std::uint32_t prompt = 0, others = 0;
+    for (const PlannedRun& run : s_.runs) (run.decode ? others : prompt) += run.count;
+    s_.pace.learn(others, prompt, took);
+  }
 
   void finish(const PlannedRun& run, const Outcome& outcome) noexcept {
     SlotWork& w = s_.work[run.slot];
@@ -289,6 +304,7 @@ template <class Rules = AllRules> class Scheduler {
     s_.leave_slot(request);
     s_.note_idle(r.tenant);
     r.stage = RequestStage::draining;
+    ++s_.tenants[r.tenant].unread;
     r.most = stopped ? 0 : r.generated;
   }
 
@@ -321,10 +337,7 @@ template <class Rules = AllRules> class Scheduler {
   /// Why a submission is refused, and after how long it may be tried again.
   [[nodiscard]] Refusal judge(const Arrival& a, std::uint32_t tenant, std::uint64_t& retry_after) const noexcept {
     const TenantRow& t = s_.tenants[tenant];
-    if (a.session != 0) {
-      const std::uint32_t session = s_.find_session(a.session);
-      if (session == kNone || s_.sessions[session].tenant != tenant) return Refusal::unknown_subject;
-    }
+    if (a.session != 0 && !has_session(a.session, a.subject)) return Refusal::unknown_subject;
     if (a.tokens == nullptr || a.prompt == 0 || a.most == 0) return Refusal::empty_request;
     const std::uint64_t tokens = std::uint64_t{a.prompt} + a.most;
     if (tokens > s_.limits.context || (s_.keeps(Rule::context_quota) && tokens > t.quota.max_context))
@@ -332,14 +345,15 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint32_t pages = pages_for(a.prompt + a.most - 1);
     if (pages > t.quota.max_pages || pages > t.quota.reserved_pages + s_.budget.floating())
       return Refusal::pages_too_many;
-    const std::uint64_t clear = s_.end_gap * (std::uint64_t{t.queued} + 1);
+    const std::uint32_t left = t.queued + (s_.keeps(Rule::count_unread) ? t.unread : 0);
+    const std::uint64_t clear = s_.end_gap * (std::uint64_t{left} + 1);
     constexpr std::uint64_t kLeast = 10'000'000;
     constexpr std::uint64_t kMost = 60'000'000'000u;
     retry_after = s_.end_gap < kLeast ? kLeast : s_.end_gap < kMost ? s_.end_gap : kMost;
     const std::uint64_t begins = slots_for(t);
     if ((s_.keeps(Rule::queue_depth) && s_.queued >= s_.limits.queue + begins) || s_.free_requests.empty())
       return Refusal::queue_full;
-    if (t.queued >= t.quota.max_queued + begins) {
+    if (left >= t.quota.max_queued + begins) {
       retry_after = clear / (t.slots + 1) < kLeast ? kLeast : clear / (t.slots + 1);
       retry_after = retry_after < kMost ? retry_after : kMost;
       return Refusal::tenant_queue_full;
@@ -387,6 +401,7 @@ template <class Rules = AllRules> class Scheduler {
     r.prompt = a.prompt;
     r.most = a.most;
     r.adapter = a.adapter;
+    r.step_latency = a.step_latency;
     r.shares = a.shares;
     r.arrived = s_.now;
     t.ledger.prompt_tokens += a.prompt;

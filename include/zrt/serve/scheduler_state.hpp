@@ -11,6 +11,7 @@
 #include <zrt/serve/shared_pages.hpp>
 #include <zrt/serve/slot_row.hpp>
 #include <zrt/serve/step_event.hpp>
+#include <zrt/serve/step_pace.hpp>
 #include <zrt/serve/tenant_row.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
@@ -60,6 +61,7 @@ template <class Rules> struct SchedulerState {
   PrefixTree<Rules> tree;
   Checkpoints checkpoints;
   PageBudget budget;
+  StepPace pace{};
   Vector<TenantRow> tenants;
   Vector<SessionRow> sessions;
   Vector<RequestRow> requests;
@@ -317,7 +319,10 @@ template <class Rules> struct SchedulerState {
       end_gap = (7 * end_gap + gap) / 8;
       last_end = now;
     }
-    if (r.stage != RequestStage::draining) note_idle(r.tenant);
+    if (r.stage != RequestStage::draining)
+      note_idle(r.tenant);
+    else
+      --t.unread;
     const bool finished = reason == EndReason::stopped || reason == EndReason::length;
     ++(finished ? t.ledger.requests_finished : t.ledger.requests_ended_early);
     tell(EventKind::ended, request, r.generated, reason);

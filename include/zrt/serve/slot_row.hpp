@@ -11,7 +11,12 @@ namespace zrt::inline ZRT_ABI::serve {
 
 enum class SlotStage : std::uint32_t { free, prefill, decode };
 
-/// What a device may read of a slot. Its page list is a row of a table of its own, because its length is the model's.
+/// What a device may read of a slot: the slot table of the runtime document (section 18.13).
+///
+/// The rest of that table has places of its own. A page list is a row of a table, because its length is the model's. How a
+/// token is drawn stands in the rows of a batch (exec::Batch::requests), which experts count in registers of the plan. A
+/// client that does not read is the request's affair (RequestRow). A request that was cancelled, preempted or is done has
+/// left its slot before the next step, so a slot has no such stage.
 struct SlotRow {
   Handle tenant = 0;
   Handle session = 0;

@@ -27,7 +27,7 @@ enum class Refusal : std::uint8_t {
   unknown_subject,    ///< no such tenant, session or request (any more)
   bad_quota,          ///< check(TenantQuota) says why
   too_many_tenants,   ///< no row for another
-  too_many_sessions,  ///< no row for another
+  too_many_sessions,  ///< no row for another, or as many as the tenant may have
   reservation,        ///< the reserved pages do not fit the pool beside those of others
   queue_full,         ///< try again after `retry_after`
   tenant_queue_full,  ///< the same, for the tenant's own queue
@@ -45,7 +45,7 @@ enum class EndReason : std::uint8_t {
   failed,           ///< by its own fault
   session_closed,
   tenant_removed,
-  quota_lowered,  ///< it no longer fits its tenant's pages
+  quota_lowered,  ///< it no longer fits its tenant's pages or context
 };
 
 /// The stable name of a refusal.

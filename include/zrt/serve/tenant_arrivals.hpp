@@ -60,7 +60,8 @@ template <class Rules> class TenantArrivals {
     for (std::uint32_t i = 0; i < s_.requests.size(); ++i) {
       const RequestRow& r = s_.requests[i];
       const bool live = r.stage == RequestStage::waiting || r.stage == RequestStage::running;
-      if (live && r.tenant == tenant && s_.need(r) > quota.max_pages) s_.end(i, EndReason::quota_lowered);
+      const bool fits = s_.need(r) <= quota.max_pages && fits_context(r, quota);
+      if (live && r.tenant == tenant && !fits) s_.end(i, EndReason::quota_lowered);
     }
     while (t.slots > quota.max_slots || t.charge > quota.max_pages)
       s_.preempt(
@@ -77,6 +78,7 @@ template <class Rules> class TenantArrivals {
           s_.end(i, EndReason::tenant_removed);
     for (SessionRow& session : s_.sessions)
       if (session.tenant == tenant) session.tenant = kNone;
+    t.sessions = 0;
     const PrefixScope scope = t.scope(tenant);
     s_.budget.reserve(t.quota.reserved_pages, 0, t.charge);
     t.live = false;
@@ -90,11 +92,15 @@ template <class Rules> class TenantArrivals {
   void open(const Arrival& a) noexcept {
     const std::uint32_t tenant = s_.find_tenant(a.subject);
     if (tenant == kNone) return refuse(s_, a, Refusal::unknown_subject);
+    TenantRow& t = s_.tenants[tenant];
+    if (t.sessions >= t.quota.max_sessions && s_.keeps(Rule::session_quota))
+      return refuse(s_, a, Refusal::too_many_sessions);
     for (std::uint32_t i = 0; i < s_.sessions.size(); ++i) {
       SessionRow& session = s_.sessions[i];
       if (session.tenant != kNone) continue;
       session.tenant = tenant;
       ++session.generation;
+      ++t.sessions;
       return answer(s_, a, EventKind::session_opened, handle_of(i, session.generation), a.subject);
     }
     refuse(s_, a, Refusal::too_many_sessions);
@@ -103,14 +109,19 @@ template <class Rules> class TenantArrivals {
   void close(const Arrival& a) noexcept {
     const std::uint32_t session = s_.find_session(a.subject);
     if (session == kNone) return refuse(s_, a, Refusal::unknown_subject);
-    for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
-      if (s_.requests[i].stage != RequestStage::free && s_.requests[i].session == session)
-        s_.end(i, EndReason::session_closed);
+    if (s_.keeps(Rule::end_with_session))
+      for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
+        if (s_.requests[i].stage != RequestStage::free && s_.requests[i].session == session)
+          s_.end(i, EndReason::session_closed);
     answer(s_, a, EventKind::session_closed, a.subject, s_.tenant_handle(s_.sessions[session].tenant));
+    --s_.tenants[s_.sessions[session].tenant].sessions;
     s_.sessions[session].tenant = kNone;
   }
 
  private:
+  [[nodiscard]] bool fits_context(const RequestRow& r, const TenantQuota& quota) const noexcept {
+    return !s_.keeps(Rule::context_quota) || std::uint64_t{r.prompt} + r.most <= quota.max_context;
+  }
   /// Whether the reservation fits, and leaves every request that was accepted the pages that it can need.
   [[nodiscard]] bool reserves(std::uint32_t tenant, const TenantQuota& quota) const noexcept {
     const std::uint32_t from = tenant == kNone ? 0 : s_.tenants[tenant].quota.reserved_pages;
