@@ -2,6 +2,7 @@
 // tests/unit/draft_tokens.cpp: guessed tokens give the same answers in fewer steps.
 #include <zrt/serve/draft_pay.hpp>
 #include <zrt/serve/ngram_draft.hpp>
+#include <zrt/serve/ngram_memory.hpp>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,56 @@ TEST(NgramDraft, IsWhatFollowedTheLastTokensBefore) {
   EXPECT_EQ(drafted({5, 5, 5}, 4), Tokens{5});
   EXPECT_EQ(drafted({1, 2, 3, 2}, 4), Tokens{}) << "one token is no match";
   for (const Tokens& none : {Tokens{}, Tokens{1}, Tokens{1, 1}, Tokens{1, 2, 3}}) EXPECT_EQ(drafted(none, 4), Tokens{});
+}
+
+using Said = std::vector<std::uint32_t>;
+
+Said said(const serve::NgramMemory& memory, serve::Handle tenant, const Said& text, std::uint32_t most) {
+  const auto found = memory.guess(tenant, text, most);
+  return {found.begin(), found.end()};
+}
+
+TEST(NgramMemory, SaysWhatATenantSaidBehindTheSameTokens) {
+  auto memory = serve::NgramMemory::make(2, system_allocator());
+  ASSERT_TRUE(memory);
+  const serve::Handle a = serve::handle_of(0, 1), b = serve::handle_of(1, 1), next_b = serve::handle_of(1, 2);
+  memory->remember(a, Said{1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(said(*memory, a, {9, 1, 2, 3}, 2), (Said{4, 5}));
+  EXPECT_EQ(said(*memory, a, {3, 4, 5}, 8), Said{6}) << "no more than was said";
+  EXPECT_EQ(said(*memory, a, {4, 5, 6}, 8), Said{}) << "nothing followed";
+  EXPECT_EQ(said(*memory, a, {2, 3}, 8), Said{}) << "two tokens are too few";
+  EXPECT_EQ(said(*memory, a, {1, 3, 2}, 8), Said{});
+  EXPECT_EQ(said(*memory, b, {1, 2, 3}, 2), Said{}) << "another tenant's";
+  memory->remember(a, Said{7, 1, 2, 3, 8, 8});
+  EXPECT_EQ(said(*memory, a, {1, 2, 3}, 1), Said{8}) << "the last time counts";
+  memory->remember(b, Said{1, 2, 3, 30});
+  EXPECT_EQ(said(*memory, b, {1, 2, 3}, 1), Said{30});
+  EXPECT_EQ(said(*memory, next_b, {1, 2, 3}, 1), Said{}) << "who comes to its row does not find it";
+  memory->remember(next_b, Said{5, 5, 5, 5});
+  EXPECT_EQ(said(*memory, next_b, {1, 2, 3}, 1), Said{});
+  EXPECT_EQ(said(*memory, serve::handle_of(7, 1), {1, 2, 3}, 1), Said{}) << "no such row";
+}
+
+TEST(NgramMemory, ForgetsTheOldestFirst) {
+  auto memory = serve::NgramMemory::make(1, system_allocator());
+  ASSERT_TRUE(memory);
+  const serve::Handle a = serve::handle_of(0, 1);
+  std::uint32_t token = 0;
+  const auto text_of = [&](std::uint32_t size) {
+    Said text;
+    for (std::uint32_t i = 0; i < size; ++i) text.push_back(++token);
+    return text;
+  };
+  const Said first = text_of(100);
+  memory->remember(a, first);
+  const Said longer = text_of(2 * serve::NgramMemory::kOfOneText);
+  memory->remember(a, longer);
+  EXPECT_EQ(said(*memory, a, {longer[10], longer[11], longer[12]}, 1), Said{}) << "the end of a long text counts";
+  EXPECT_EQ(said(*memory, a, {first[0], first[1], first[2]}, 1), Said{first[3]});
+  Said last;
+  for (int i = 0; i < 8; ++i) memory->remember(a, last = text_of(serve::NgramMemory::kOfOneText));
+  EXPECT_EQ(said(*memory, a, {first[0], first[1], first[2]}, 1), Said{});
+  EXPECT_EQ(said(*memory, a, {last[0], last[1], last[2]}, 2), (Said{last[3], last[4]}));
 }
 
 TEST(DraftLength, FollowsLuckAndRests) {
@@ -242,6 +293,31 @@ TEST_P(DraftTokens, ChangeNoAnswer) {
   }
   EXPECT_GT(used->accepted_drafts, 0u);
   EXPECT_LE(steps, plain_steps);
+}
+
+TEST_P(DraftTokens, GuessFromTheLastTextsOfTheTenant) {
+  const auto engine = open(8);
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(GetParam().vocabulary, 9, 2);
+  Request r;
+  r.tokens = prompt;
+  r.max_tokens = 40;
+  r.ignore_eos = true;
+  r.sampling.temperature = 1.5f;
+  r.sampling.seed = 11;
+  std::vector<std::vector<std::int32_t>> said(3);
+  std::uint64_t accepted[3] = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(engine->generate(r, [&](const Token& token) {
+      if (token.id != kNoToken) said[i].push_back(token.id);
+      return true;
+    }));
+    accepted[i] = engine->usage({})->accepted_drafts;
+  }
+  EXPECT_EQ(said[1], said[0]);
+  EXPECT_EQ(said[2], said[0]);
+  if (can_go_back()) {
+    EXPECT_GT(accepted[1] - accepted[0], accepted[0] + 20) << "the second answer is the first one's";
+  }
 }
 
 TEST_P(DraftTokens, ACallableThatSaysNoHearsNothingMore) {

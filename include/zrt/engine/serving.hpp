@@ -6,6 +6,7 @@
 #include <zrt/engine/arrival_turns.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/serve/audit.hpp>
+#include <zrt/serve/ngram_memory.hpp>
 #include <zrt/serve/scheduler.hpp>
 #include <zrt/serve/slot_table.hpp>
 
@@ -59,6 +60,11 @@ template <class B> class Serving {
     if (auto r = cuts_.resize(sizes.slots); !r) return r;
     if (auto r = lent_.resize(std::size_t{sizes.slots} * sizes.pages_per_slot); !r) return r;
     for (std::uint32_t& page : lent_) page = serve::kNoPage;
+    if (options.draft_tokens != 0) {
+      auto memory = serve::NgramMemory::make(limits.tenants, allocator);
+      if (!memory) return pass(memory);
+      said_.emplace(std::move(*memory));
+    }
     kept_bytes_ = static_cast<std::size_t>(slots_->own_bytes(sizes.pages_per_slot * kPageTokens));
     if (auto r = make_kept(allocator); !r) return r;
     if constexpr (serve::kAudits) {
@@ -200,7 +206,14 @@ template <class B> class Serving {
   }
   [[nodiscard]] Owned<ActiveRequest> end(serve::Handle handle) noexcept {
     --taken_;
-    return std::move(request(handle));
+    Owned<ActiveRequest> ended = std::move(request(handle));
+    if (said_ && ended->sequence.given.empty())
+      said_->remember(this->handle(ended->tenant), ended->sequence.tokens.span());
+    return ended;
+  }
+  /// What a request's tenant said before behind the same last tokens; nothing where nobody guesses.
+  [[nodiscard]] Span<const std::uint32_t> said_before(const ActiveRequest& a, std::uint32_t most) const noexcept {
+    return said_ ? said_->guess(handle(a.tenant), a.sequence.tokens.span(), most) : Span<const std::uint32_t>{};
   }
 
   /// Forgets the first `count` of `arriving`, which the scheduler has heard of.
@@ -465,8 +478,9 @@ template <class B> class Serving {
   Vector<std::uint32_t> cuts_;
   Vector<std::uint32_t> lent_;  ///< [slots][pages_per_slot]
   Buffer kept_;
-  std::optional<serve::Audit> audit_;  ///< in debug builds
-  serve::WindowAudit window_audit_;    ///< the same
+  std::optional<serve::NgramMemory> said_;  ///< of an engine that guesses
+  std::optional<serve::Audit> audit_;       ///< in debug builds
+  serve::WindowAudit window_audit_;         ///< the same
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail

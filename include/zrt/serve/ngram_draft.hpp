@@ -11,7 +11,7 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Prompt lookup: what followed the last tokens where they stood before, as a view into `tokens`; at most `most`.
 ///
 /// The place with the longest match counts, of four tokens at most and two at least, and of equal ones the latest. It
-/// reads the request's own tokens alone, so no request learns of another by its drafts. Takes time linear in `tokens`.
+/// reads the request's own tokens alone. Takes time linear in `tokens`.
 /// Source: Saxena, Prompt Lookup Decoding, 2023.
 [[nodiscard]] inline Span<const std::uint32_t> ngram_draft(Span<const std::uint32_t> tokens,
                                                            std::uint32_t most) noexcept {
