@@ -4,8 +4,8 @@
 // usage: zrt_bench_tenants [MODEL.gguf] [THREADS] [TURNS] [PART...]
 //
 // With one thread, all but gaps are in the processor's time, so that other programs on the machine matter little.
-// TURNS is how much of each part runs, 20 for a small model. Parts are scheduler, gaps, throughput, alone and turns; all
-// without a name.
+// TURNS is how much of each part runs, 20 for a small model. Parts are scheduler, gaps, throughput, alone, prompts and
+// turns; all without a name.
 #include <zrt/compiled/cpu.hpp>
 #include <zrt/serve/scheduler.hpp>
 
@@ -51,8 +51,8 @@ struct Bench {
     std::exit(1);
   }
   [[nodiscard]] Engine open(std::uint32_t slots, bool prefixes, std::uint32_t context = 256) const {
-    return need(Engine::open(
-        model, {.slots = slots, .context = context, .chunk = 64, .prefix_cache = prefixes, .threads = threads}));
+    return need(
+        Engine::open(model, {.slots = slots, .context = context, .prefix_cache = prefixes, .threads = threads}));
   }
 };
 
@@ -121,9 +121,10 @@ void gaps(const Bench& bench, const Job& work, std::uint64_t step_latency_ns) {
   }
   const double half = quantile(found, 0.5), most = quantile(found, 0.99);
   std::printf(
-      "interactive gap between tokens beside batch %s, target %llu ns: p50 %.0f us, p99 %.0f us, %.2f times; "
-      "batch %.0f tokens/s\n",
-      work.name, static_cast<unsigned long long>(step_latency_ns), half, most, most / half,
+      "interactive gap between tokens beside batch %s, target %llu ns: p50 %.0f us, p99 %.0f us, %.2f times and %.1f "
+      "ms "
+      "more; batch %.0f tokens/s\n",
+      work.name, static_cast<unsigned long long>(step_latency_ns), half, most, most / half, (most - half) / 1000,
       computed() / (now_us() - begin) * 1e6);
   if (bench.threads == 1)
     std::printf("  the same gaps in the processor's time: p50 %.0f us, p99 %.0f us, %.2f times\n",
@@ -197,6 +198,26 @@ void alone(const Bench& bench) {
           });
 }
 
+/// Tokens per second of long prompts of a batch tenant, while an interactive one is idle or is not there.
+void prompts(const Bench& bench) {
+  constexpr std::size_t size = 1500;
+  Engine plain = bench.open(2, false, 2 * size);
+  Engine shared = bench.open(2, false, 2 * size);
+  const auto job = [](Engine& engine) {
+    return Bench::need(engine.create_tenant(
+        {.decode_tokens_per_s = 1'000'000, .prefill_tokens_per_s = 1'000'000, .service = zrt::ServiceClass::batch}));
+  };
+  const zrt::TenantId of_plain = job(plain), of_shared = job(shared);
+  (void)Bench::need(shared.create_tenant({.service = zrt::ServiceClass::interactive}));
+  compare(bench.turns < 8 ? 5 : 15, "long prompts beside an idle interactive tenant against none", [&](bool idle) {
+    const double begin = bench.time_us();
+    (void)Bench::need((idle ? shared : plain)
+                          .generate(request(prompt_of(size, 9), 1, idle ? of_shared : of_plain),
+                                    [](const zrt::Token&) { return true; }));
+    return size / (bench.time_us() - begin) * 1e6;
+  });
+}
+
 /// Time to the first token of a prompt that the engine knows, against one that it does not.
 void second_turn(const Bench& bench) {
   constexpr std::size_t size = 4096;
@@ -267,12 +288,13 @@ int main(int argc, char** argv) {
   if (runs("scheduler"))
     for (const std::uint32_t slots : {1u, 16u, 64u}) scheduler(slots);
   if (runs("gaps")) {
-    const Job prompts{"prompts and answers", 60, 30};
+    const Job work{"prompts and answers", 60, 30};
     gaps(bench, {"answers alone", 1, 200}, 1);  // steps of equal size: what the machine itself adds
-    gaps(bench, prompts, 0);
-    gaps(bench, prompts, 1);
+    gaps(bench, work, 0);
+    gaps(bench, work, 1);
   }
   if (runs("throughput")) throughputs(bench);
   if (runs("alone")) alone(bench);
+  if (runs("prompts")) prompts(bench);
   if (runs("turns")) second_turn(bench);
 }

@@ -37,23 +37,22 @@ struct FirstTokens {
   /// What a step may read beside `others` tokens: lower classes keep to the budgets of higher ones, and the tenants of a
   /// class to those of each other. A tenant does not wait for itself.
   [[nodiscard]] ClassRoom room(const StepPace& pace, std::uint32_t others) const noexcept {
-    ClassRoom room{~0u, ~0u, ~0u};
+    ClassRoom most{~0u, ~0u, ~0u};
     for (std::size_t c = 0; c < kServiceClasses; ++c) {
       const std::size_t from = tenants[c] > 1 ? c : c + 1;
       if (tenants[c] == 0 || from == kServiceClasses) continue;
       const std::uint32_t timely = pace.within(step_share(budget[c]), others, ~0u);
       const std::uint32_t own = timely > kLeastPrompt ? timely : kLeastPrompt;
-      room[from] = room[from] < own ? room[from] : own;
+      most[from] = most[from] < own ? most[from] : own;
     }
-    return room;
+    return most;
   }
 };
 
-/// Prompt tokens that the standard and batch classes may have together, where a step has time for `timely`.
+/// Prompt tokens that the standard and batch classes may have together, where a step has time for `timely`: all that there
+/// are, but beside an interactive answer.
 ///
-/// Without an answer, all that they find.
-///
-/// Time that does not suffice must not stop prompts, so beside an interactive answer they have what keeps its gaps even:
+/// Time that does not suffice must not stop prompts, so there they have at least what keeps its gaps even:
 /// with the generated ones no more tokens than slots are busy, and a quarter.
 [[nodiscard]] constexpr std::uint32_t lower_room(std::uint32_t timely, const SlotLoad& load) noexcept {
   if (!load.answers) return ~0u;

@@ -127,8 +127,8 @@ template <class Rules> class RunPlanner {
     const bool floor = s_.floor_slot != kNone && can_prefill(s_, s_.floor_slot) && s_.keeps(Rule::floor_prompt);
     const std::uint32_t least = kPageTokens + (floor ? floor_room(0, left(s_.floor_slot)) : 0);
     std::uint32_t room = timely > least ? timely : least;
-    const std::uint32_t left = s_.limits.step_tokens > used_ ? s_.limits.step_tokens - used_ : 0;
-    if (room > left && s_.keeps(Rule::token_cap)) room = left;
+    const std::uint32_t unused = s_.limits.step_tokens > used_ ? s_.limits.step_tokens - used_ : 0;
+    if (room > unused && s_.keeps(Rule::token_cap)) room = unused;
     if (!cuts_.empty())
       follow(room);
     else
