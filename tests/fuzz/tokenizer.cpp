@@ -19,6 +19,21 @@
 // covers: zrt/text/detail/k_mers.hpp 90
 // covers: zrt/text/detail/plamo2.hpp 90
 // covers: zrt/text/detail/rwkv.hpp 90
+// covers: zrt/text/detail/byte_text.hpp 90
+// covers: zrt/text/detail/clean_spaces.hpp 90
+// covers: zrt/text/detail/folds.hpp 90
+// covers: zrt/text/detail/hash_table.hpp 90
+// covers: zrt/text/detail/known_tokens.hpp 90
+// covers: zrt/text/detail/sentence_piece.hpp 90
+// covers: zrt/text/detail/sorted_tokens.hpp 90
+// covers: zrt/text/detail/text_index.hpp 90
+// covers: zrt/text/detail/unicode.hpp 90
+// covers: zrt/text/detokenizer.hpp 90
+// covers: zrt/text/pre/bloom.hpp 90
+// covers: zrt/text/pre/deepseek_llm.hpp 90
+// covers: zrt/text/pre/plain_text.hpp 90
+// covers: zrt/text/pre/punctuation_first.hpp 90
+// covers: zrt/text/pre/youtu.hpp 90
 // max-len: 512
 #include <zrt/text/detokenizer.hpp>
 #include <zrt/text/tokenizer.hpp>
@@ -82,6 +97,7 @@ void encode_and_back(const text::Tokenizer& t, std::string_view input, bool loss
 
 void stream(const text::Tokenizer& t, std::string_view input) {
   text::Detokenizer d(t);
+  if (one_of(2, input)) require(d.reserve(input.size()).has_value());
   const auto check = [](std::string_view out) {
     for (std::size_t at = 0; at < out.size(); at += text::detail::decode(out, at).length)
       require(text::detail::decode(out, at).valid);

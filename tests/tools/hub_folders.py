@@ -290,6 +290,19 @@ NEMOTRON = {"mamba_num_heads": 4, "mamba_head_dim": 16, "n_groups": 2, "ssm_stat
             "expand": 2, "num_hidden_layers": 3, "head_dim": HEAD, "layer_norm_epsilon": 1e-5}
 
 
+def bamba(layer):
+    yield from chain(norms(layer, "input_layernorm", "pre_ff_layernorm"), mlp(layer, name="feed_forward"))
+    yield from mamba2(f"{layer}.mamba") if layer.endswith(".0") else attention(layer)
+
+
+def bamba_model():
+    for name, shape in decoder(bamba):
+        yield name.replace("model.norm.", "model.final_layernorm."), shape
+
+
+BAMBA = {key: value for key, value in GRANITE_HYBRID.items() if key.startswith("mamba_")}
+
+
 def falcon_h1(layer):
     yield from chain(attention(layer), mamba2(f"{layer}.mamba"))
     for name, shape in mlp(layer, name="feed_forward"):
@@ -436,6 +449,20 @@ def bert(prefix="", layers=LAYERS, types=2, gamma=("weight", "bias")):
     yield f"{prefix}pooler.dense.bias", [WIDTH]
 
 
+def distil_bert(prefix=""):
+    yield f"{prefix}embeddings.word_embeddings.weight", [VOCABULARY, WIDTH]
+    yield f"{prefix}embeddings.position_embeddings.weight", [66, WIDTH]
+    yield from norms(f"{prefix}embeddings", "LayerNorm", bias=True)
+    for i in range(LAYERS):
+        layer = f"{prefix}transformer.layer.{i}"
+        for name, rows, columns in (("attention.q_lin", WIDTH, WIDTH), ("attention.k_lin", WIDTH, WIDTH),
+                                    ("attention.v_lin", WIDTH, WIDTH), ("attention.out_lin", WIDTH, WIDTH),
+                                    ("ffn.lin1", INNER, WIDTH), ("ffn.lin2", WIDTH, INNER)):
+            yield f"{layer}.{name}.weight", [rows, columns]
+            yield f"{layer}.{name}.bias", [rows]
+        yield from norms(layer, "sa_layer_norm", "output_layer_norm", bias=True)
+
+
 def classifier(labels, dense=True):
     if dense:
         yield "classifier.dense.weight", [WIDTH, WIDTH]
@@ -505,6 +532,13 @@ ROWS = {
     "llama-pieces": (base("LlamaForCausalLM", head_dim=HEAD, rope_scaling={"type": "linear", "factor": 2.0}),
                      decoder(dense), "F16", "pieces"),
     "llama-characters": (base("LlamaForCausalLM"), decoder(dense), "BF16", "characters"),
+    "llama-bare": (base("LlamaModel"),
+                   ((n.removeprefix("model."), s) for n, s in decoder(dense, head=False)), "BF16", "bpe"),
+    "internlm3": (base("InternLM3ForCausalLM", head_dim=HEAD, bias=False, qkv_bias=False,
+                       rope_scaling={"rope_type": "dynamic", "factor": 6.0}), decoder(dense), "BF16", "pieces"),
+    "qwen2-bare": (base("Qwen2Model"),
+                   ((n.removeprefix("model."), s) for n, s in decoder(lambda l: dense(l, bias="qkv"), head=False)),
+                   "BF16", "bpe"),
     "mixtral": (base("MixtralForCausalLM", num_local_experts=3, num_experts_per_tok=2), decoder(mixtral), "BF16",
                 "pieces"),
     "mistral3": (base("Mistral3ForConditionalGeneration",
@@ -579,6 +613,15 @@ ROWS = {
                           **LATENT),
                      chain(decoder(lambda l: latent(l, 12)), [(f"model.layers.{LAYERS}.eh_proj.weight", [WIDTH, 8])]),
                      "BF16", "bpe"),
+    "glm4-moe-lite": (base("Glm4MoeLiteForCausalLM", q_lora_rank=12, scoring_func="sigmoid", routed_scaling_factor=1.8,
+                           norm_topk_prob=True, n_group=1, topk_group=1, **LATENT),
+                      chain(decoder(lambda l: latent(l, 12)),
+                            [(f"model.layers.{LAYERS}.eh_proj.weight", [WIDTH, 8])]), "BF16", "glm"),
+    "youtu": (base("YoutuForCausalLM", q_lora_rank=12, tie_word_embeddings=True, kv_lora_rank=16, qk_nope_head_dim=8,
+                   qk_rope_head_dim=4, v_head_dim=6, num_key_value_heads=HEADS, routed_scaling_factor=1.0,
+                   norm_topk_prob=True),
+              decoder(lambda l: chain(((n, s) for n, s in latent(l, 12) if "self_attn" in n), mlp(l), norms(l, *TWO))),
+              "BF16", "bpe"),
     "qwen3vl": (base("Qwen3VLForConditionalGeneration", vision_config={"deepstack_visual_indexes": [0, 1]},
                      text_config=base("Qwen3VLText", head_dim=HEAD,
                                       rope_scaling={"rope_type": "default", "mrope_section": [2, 1, 1]})),
@@ -625,6 +668,8 @@ ROWS = {
                             n_shared_experts=1, norm_topk_prob=True, routed_scaling_factor=2.5, n_group=1,
                             topk_group=1, **NEMOTRON),
                        backbone(lambda l: nemotron(l, True), 3, head=True), "BF16", "bpe"),
+    "bamba": (base("BambaForCausalLM", attn_layer_indices=[1], attn_rotary_emb=4, **BAMBA), bamba_model(), "BF16",
+              "bpe"),
     "falcon-h1": (base("FalconH1ForCausalLM", head_dim=HEAD, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16,
                        mamba_n_groups=2, mamba_d_state=8, mamba_d_conv=4, mamba_expand=2,
                        attention_in_multiplier=0.75, attention_out_multiplier=0.9375, ssm_in_multiplier=1.25,
@@ -646,6 +691,16 @@ ROWS = {
                      moe_intermediate_size=24, n_routed_experts=3, n_shared_experts=2, num_experts_per_tok=2,
                      routed_scaling_factor=2.5, norm_topk_prob=True, n_group=1, topk_group=1),
                 decoder(glm_experts), "BF16", "glm"),
+    "solar-open": (base("SolarOpenForCausalLM", head_dim=HEAD, partial_rotary_factor=1.0, first_k_dense_replace=0,
+                        moe_intermediate_size=24, n_routed_experts=3, n_shared_experts=1, num_experts_per_tok=2,
+                        routed_scaling_factor=1.0, norm_topk_prob=True, n_group=1, topk_group=1),
+                   decoder(lambda l: chain(attention(l), norms(l, *TWO), experts(l),
+                                           mlp(l, 24, "mlp.shared_experts"),
+                                           [(f"{l}.mlp.gate.e_score_correction_bias", [3])])), "BF16", "bpe"),
+    "gemma4-unified": (base("Gemma4UnifiedForConditionalGeneration", text_config=dict(gemma4_config(
+                           hidden_size_per_layer_input=4), moe_intermediate_size=None)),
+                       inside(chain(gemma4_vectors(4), decoder(lambda l: gemma4(l, per_layer=4), head=False))),
+                       "BF16", "characters"),
     "gemma4": (base("Gemma4ForConditionalGeneration", text_config=dict(gemma4_config(
                     hidden_size_per_layer_input=4, use_double_wide_mlp=True), moe_intermediate_size=None)),
                chain(inside(chain(gemma4_vectors(4), decoder(lambda l: gemma4(l, per_layer=4), head=False))),
@@ -659,6 +714,11 @@ ROWS = {
     "roberta-scores": (bert_config("XLMRobertaForSequenceClassification", type_vocab_size=1, pad_token_id=1,
                                    bos_token_id=0, eos_token_id=2, id2label={"0": "no", "1": "so", "2": "yes"}),
                        chain(bert("roberta.", types=1), classifier(3)), "F32", "unigram"),
+    "roberta": (bert_config("RobertaModel", type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2),
+                bert(types=1), "F32", "bpe"),
+    "distil-bert": ({"architectures": ["DistilBertModel"], "dim": WIDTH, "n_heads": HEADS, "n_layers": LAYERS,
+                     "hidden_dim": INNER, "vocab_size": VOCABULARY, "max_position_embeddings": 66,
+                     "pad_token_id": 0}, distil_bert(), "F32", "words"),
     "nomic-bert": ({"architectures": ["NomicBertModel"], "n_embd": WIDTH, "n_head": HEADS, "n_layer": LAYERS,
                     "n_inner": INNER, "n_positions": 8192, "max_trained_positions": 2048, "vocab_size": VOCABULARY,
                     "type_vocab_size": 2, "layer_norm_epsilon": 1e-12, "activation_function": "swiglu",
@@ -697,6 +757,10 @@ def pooling(**config):
 # Further files of a row.
 FILES = {"bert": pooling(pooling_mode_cls_token=False, pooling_mode_mean_tokens=True),
          "nomic-bert": pooling(pooling_mode="cls"),
+         "roberta": pooling(pooling_mode_mean_tokens=True),
+         "distil-bert": pooling(pooling_mode_mean_tokens=True),
+         "gemma4-unified": {"generation_config.json": {"suppress_tokens": [4, 261]}},
+         "qwen2-bare": pooling(pooling_mode_lasttoken=True),
          "qwen3-embeddings": pooling(pooling_mode_lasttoken=True)}
 
 # --- folders ---
@@ -745,11 +809,12 @@ def bytes_of_gpt2():
     return [chr(b) if b in plain else chr(next(extra)) for b in range(256)]
 
 
-def tokenizer_json(glm, answers=()):
+def tokenizer_json(glm, answers=(), ends=()):
     words = ["<unk>", "<s>", "</s>"] + bytes_of_gpt2() + list(answers)
     merges = [["t", "h"], ["th", "e"], ["Ġ", "the"], ["i", "n"]]
     words += ["".join(pair) for pair in merges]
     special = ["<unk>", "<s>", "</s>"] + (["<|endoftext|>", "<|user|>", "[gMASK]", "<|observation|>"] if glm else ["<|im_end|>"])
+    special += ends
     words += [w for w in special if w not in words]
     added = [{"id": words.index(w), "content": w, "special": True, "normalized": False} for w in special]
     added.append({"id": len(words), "content": "<tool>", "special": False, "normalized": False})
@@ -1074,6 +1139,8 @@ def read_gguf(data):
 
 def files_of(name):
     """Files of a row beside those of its vocabulary."""
+    if name == "solar-open":
+        return {"tokenizer.json": tokenizer_json(False, ends=["<|startoftext|>", "<|endoftext|>"])}
     if not name.startswith("qwen3-answers"):
         return FILES.get(name, {})
     page = {} if name.endswith("tied") else {"README.md": "# Qwen3-Reranker-0.6B"}

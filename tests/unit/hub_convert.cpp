@@ -151,6 +151,82 @@ TEST(HubConvert, ThePageListsEveryFamily) {
   }
 }
 
+/// The file of a folder as its configuration now is.
+Bytes file_of(const Spoiled& row) {
+  auto converter = Converter::open(row.folder.path(), {});
+  EXPECT_TRUE(converter) << converter.error().text();
+  if (!converter) return {};
+  const auto bytes = converted(*converter);
+  EXPECT_TRUE(bytes) << bytes.error().text();
+  return bytes ? *bytes : Bytes();
+}
+
+/// What stands before the data: keys, and tensors with their shapes and places.
+Bytes head_of(const Bytes& bytes) {
+  const auto file = model::GgufFile::open(Span<const std::byte>(bytes));
+  EXPECT_TRUE(file) << file.error().text();
+  if (!file) return {};
+  return {bytes.data(), file->data(file->tensors()[0]).data()};
+}
+
+// The peer has one class for all names of a row.
+TEST(HubConvert, OtherNamesOfAnArchitectureConvertAlike) {
+  const std::pair<const char*, std::vector<const char*>> rows[] = {
+      {"llama",
+       {"IQuestCoderForCausalLM", "LlavaForConditionalGeneration", "VoxtralForConditionalGeneration",
+        "JanusForConditionalGeneration"}},
+      {"qwen2",
+       {"KORMoForCausalLM", "Qwen2AudioForConditionalGeneration", "AudioFlamingo3ForConditionalGeneration",
+        "DotsOCRForCausalLM"}},
+      {"qwen3", {"StepVLForConditionalGeneration"}},
+      {"qwen35", {"Qwen3_5ForCausalLM", "MiniCPMV4_6ForConditionalGeneration"}},
+      {"phi3", {"Phi4ForCausalLMV"}},
+      {"youtu", {"YoutuVLForConditionalGeneration"}},
+      {"roberta", {"RobertaForSequenceClassification"}},
+      {"distil-bert", {"DistilBertForMaskedLM"}}};
+  for (const auto& [name, others] : rows) {
+    Spoiled row(name);
+    const Bytes whole = file_of(row);
+    for (const char* other : others) {
+      row.row["config"]["architectures"] = {other};
+      row.folder.write("config.json", row.row["config"].dump());
+      EXPECT_TRUE(file_of(row) == whole) << other;
+    }
+  }
+}
+
+TEST(HubConvert, ADecoderWithinAModelOfImagesIsFoundByItsOwnArchitecture) {
+  Spoiled row("qwen2");
+  const Bytes whole = head_of(file_of(row));
+  const HubJson config = row.row["config"];
+  HubJson tensors = row.row["tensors"];
+  for (HubJson& tensor : tensors) tensor[0] = "language_model." + tensor[0].get<std::string>();
+  for (const char* name : {"vision_model.norm.weight", "mlp1.0.weight", "image_newline"})
+    tensors.push_back({name, {8}});
+  row.folder.write("model.safetensors", test::hub_tensors(tensors, "BF16"));
+  for (const char* within : {"text_config", "llm_config"}) {
+    row.folder.write("config.json", HubJson{{"architectures", {"InternVLChatModel"}}, {within, config}}.dump());
+    // Values of a row follow from the names.
+    EXPECT_TRUE(head_of(file_of(row)) == whole) << within;
+    auto converter = Converter::open(row.folder.path(), {});
+    ASSERT_TRUE(converter);
+    EXPECT_EQ(converter->left_out(), 3u);
+  }
+  HubJson unknown = config;
+  unknown["architectures"] = {"NoDecoder"};
+  row.folder.write("config.json", HubJson{{"architectures", {"NoFamily"}}, {"text_config", unknown}}.dump());
+  EXPECT_EQ(row.fault(),
+            "config.json: architecture 'NoFamily' is none whose folders are read; docs/model-files.md lists them");
+}
+
+TEST(HubConvert, TokensThatAreNotSaidAreAListOfIds) {
+  Spoiled row("gemma4-unified");
+  row.folder.write("generation_config.json", R"({"suppress_tokens": [4, -1]})");
+  EXPECT_EQ(row.fault(), "config.json: suppress_tokens of generation_config.json is no list of ids");
+  row.folder.write("generation_config.json", "{}");
+  EXPECT_EQ(row.fault(), "");
+}
+
 TEST(HubConvert, TypesAreChosen) {
   const Spoiled row("qwen3");
   for (const char* type : {"f32", "f16", "q8_0", "q4_k_m"}) {

@@ -148,13 +148,19 @@ class Converter {
 
   Converter(const std::string& path, const ConvertOptions& options) : folder_(path), options_(options) {}
 
+  /// The first of `architectures`, or nothing.
+  [[nodiscard]] static std::string_view architecture(const HubJson* config) {
+    const HubJson* names = hub::find(config, "architectures");
+    return names != nullptr && names->is_array() && !names->empty() ? text_of(&(*names)[0]) : std::string_view();
+  }
+
   [[nodiscard]] Result<void> find_family() {
-    const HubJson* names = hub::find(config_.get(), "architectures");
-    const HubJson* first = names != nullptr && names->is_array() && !names->empty() ? &(*names)[0] : nullptr;
-    const std::string_view name = text_of(first);
-    if (name.empty()) return fail(Errc::missing_metadata, "config.json names no architecture in 'architectures'");
     Settings settings(*config_);
+    const std::string_view name = architecture(config_.get());
+    if (name.empty()) return fail(Errc::missing_metadata, "config.json names no architecture in 'architectures'");
     family_ = hub::find_family(name, settings);
+    // A model of images or sounds around a decoder that has a name of its own.
+    if (family_ == nullptr) family_ = hub::find_family(architecture(settings.decoder()), settings);
     if (family_ == nullptr)
       return fail(Errc::unknown_architecture, "config.json: architecture '", detail::Quoted(name).view(),
                   "' is none whose folders are read; docs/model-files.md lists them");
@@ -213,8 +219,11 @@ class Converter {
   /// Parts of a tensor's name that mark it as another model's beside the decoder.
   [[nodiscard]] static bool of_another_part(std::string_view name) {
     for (const std::string_view part :
-         {"visual.", "vision.", "audio.", "vision_", "audio_", "projector.", ".mtp_", "mtp."})
+         {"visual.", "vision.", "audio.", "vision_", "audio_", "projector.", ".mtp_", "mtp.", "image_newline",
+          "patch_embed", "model.connector.", "model.merger.", "model.aligner.", "model.vqmodel.", "model.generation_"})
       if (name.find(part) != name.npos) return true;
+    for (const std::string_view part : {"mlp", "vit.", "vpm.", "siglip2.", "conformer.", "merger.", "resampler."})
+      if (name.starts_with(part)) return true;
     return false;
   }
   [[nodiscard]] bool of_later_layer(std::string_view name) const {
@@ -250,6 +259,7 @@ class Converter {
     HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
     if (auto r = settings.result(); !r) return r;
     if (family_->drops_equal_head) drop_equal_head();
+    if (family_->drops_tied_head && settings.flag({"tie_word_embeddings"})) drop_head();
     if (answers_)
       if (auto r = make_head_of_answers(settings, sizes); !r) return r;
     for (MadeTensor& tensor : tensors_) {
@@ -292,7 +302,11 @@ class Converter {
     const auto head = places_.find("output.weight");
     const auto embeddings = places_.find("token_embd.weight");
     if (head == places_.end() || embeddings == places_.end()) return;
-    if (!tensors_[head->second].equals(tensors_[embeddings->second])) return;
+    if (tensors_[head->second].equals(tensors_[embeddings->second])) drop_head();
+  }
+  void drop_head() {
+    const auto head = places_.find("output.weight");
+    if (head == places_.end()) return;
     tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(head->second));
     find_places();
   }

@@ -2,10 +2,12 @@
 // zrt/model/hub/families.hpp: the list of families whose folders are read; an optional header that needs nlohmann-json.
 #pragma once
 
+#include <zrt/model/hub/family/bamba.hpp>
 #include <zrt/model/hub/family/bert.hpp>
 #include <zrt/model/hub/family/command_r.hpp>
 #include <zrt/model/hub/family/deepseek.hpp>
 #include <zrt/model/hub/family/deepseek2.hpp>
+#include <zrt/model/hub/family/distil_bert.hpp>
 #include <zrt/model/hub/family/ernie4_5.hpp>
 #include <zrt/model/hub/family/ernie4_5_moe.hpp>
 #include <zrt/model/hub/family/exaone4.hpp>
@@ -14,6 +16,7 @@
 #include <zrt/model/hub/family/gemma3.hpp>
 #include <zrt/model/hub/family/gemma4.hpp>
 #include <zrt/model/hub/family/glm4.hpp>
+#include <zrt/model/hub/family/glm4_moe_lite.hpp>
 #include <zrt/model/hub/family/glm4moe.hpp>
 #include <zrt/model/hub/family/gpt2.hpp>
 #include <zrt/model/hub/family/gpt_oss.hpp>
@@ -21,6 +24,7 @@
 #include <zrt/model/hub/family/granitehybrid.hpp>
 #include <zrt/model/hub/family/granitemoe.hpp>
 #include <zrt/model/hub/family/hunyuan_dense.hpp>
+#include <zrt/model/hub/family/internlm3.hpp>
 #include <zrt/model/hub/family/lfm2.hpp>
 #include <zrt/model/hub/family/lfm2moe.hpp>
 #include <zrt/model/hub/family/llama.hpp>
@@ -41,6 +45,7 @@
 #include <zrt/model/hub/family/qwen3vl.hpp>
 #include <zrt/model/hub/family/seed_oss.hpp>
 #include <zrt/model/hub/family/smollm3.hpp>
+#include <zrt/model/hub/family/solar_open.hpp>
 #include <zrt/model/hub/family/stablelm.hpp>
 #include <zrt/model/hub/family/starcoder2.hpp>
 #include <zrt/model/hub/family/t5_encoder.hpp>
@@ -53,6 +58,7 @@ namespace zrt::inline ZRT_ABI::model::hub {
 // clang-format off
 inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &LlamaFolder::family,
+    &InternLm3Folder::family,
     &Mistral3Folder::family,
     &Qwen2Folder::family,
     &Qwen3Folder::family,
@@ -76,12 +82,14 @@ inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &Glm4Folder::family,
     &DeepseekFolder::family,
     &Deepseek2Folder::family,
+    &Glm4MoeLiteFolder::family,
     &Lfm2Folder::family,
     &Lfm2MoeFolder::family,
     &Qwen3VlFolder::family,
     &HunyuanDenseFolder::family,
     &MambaFolder::family,
     &Mamba2Folder::family,
+    &BambaFolder::family,
     &GraniteHybridFolder::mixed,
     &GraniteHybridFolder::dense,
     &GraniteHybridFolder::attention,
@@ -93,9 +101,13 @@ inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &Qwen35Folder::experts,
     &GptOssFolder::family,
     &Glm4MoeFolder::family,
+    &SolarOpenFolder::family,
     &Gemma4Folder::family,
+    &Gemma4Folder::unified,
     &BertFolder::family,
     &BertFolder::roberta,
+    &BertFolder::bpe_roberta,
+    &DistilBertFolder::family,
     &NomicBertFolder::family,
     &ModernBertFolder::family,
     &T5EncoderFolder::family,

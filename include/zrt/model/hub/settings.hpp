@@ -17,14 +17,20 @@ namespace zrt::inline ZRT_ABI::model::hub {
 /// Names that versions of transformers and authors use for one value; the first that is there counts.
 using Aliases = std::initializer_list<std::string_view>;
 
-/// Reads values of a configuration, those of its `text_config` first. Absent and null are the same.
+/// Reads values of a configuration, those of its `text_config` (or `llm_config`) first. Absent and null are the same.
 ///
 /// The first error stays: Errc::missing_metadata for a value that is needed, Errc::invalid_metadata for one of another
 /// kind. After it, readers return zeros.
 class Settings {
  public:
   /// Refers to `config`, an object.
-  explicit Settings(const HubJson& config) : config_(config), text_(hub::find(&config, "text_config")) {}
+  explicit Settings(const HubJson& config) : config_(config) {
+    for (const std::string_view name : {"text_config", "llm_config"})
+      if (text_ == nullptr) text_ = hub::find(&config, name);
+  }
+
+  /// The configuration of the decoder within a model of images or sounds, or null.
+  [[nodiscard]] const HubJson* decoder() const noexcept { return text_; }
 
   [[nodiscard]] Result<void> result() const {
     if (ok_) return {};
@@ -82,7 +88,7 @@ class Settings {
   }
 
   const HubJson& config_;
-  const HubJson* text_;
+  const HubJson* text_ = nullptr;
   bool ok_ = true;
   Error error_{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/model/hub/family/bert.hpp: folders of BERT and XLM-RoBERTa, as encoders and classifiers; an optional header that needs nlohmann-json.
+// zrt/model/hub/family/bert.hpp: folders of BERT, RoBERTa and XLM-RoBERTa, as encoders and classifiers; an optional header that needs nlohmann-json.
 #pragma once
 
 #include <zrt/model/hub/encoder.hpp>
@@ -13,6 +13,8 @@ struct BertFolder {
       std::to_array<std::string_view>({"BertModel", "BertForMaskedLM", "BertForSequenceClassification"});
   static constexpr auto roberta_architectures =
       std::to_array<std::string_view>({"XLMRobertaModel", "XLMRobertaForSequenceClassification"});
+  static constexpr auto bpe_architectures =
+      std::to_array<std::string_view>({"RobertaModel", "RobertaForSequenceClassification"});
   /// Of older folders, too.
   static constexpr auto renamings =
       std::to_array<Renaming>({{"roberta.", ""}, {"bert.", ""}, {".gamma", ".weight"}, {".beta", ".bias"}});
@@ -72,6 +74,13 @@ struct BertFolder {
                                      .pools = true,
                                      .heads = roberta_heads,
                                      .add_vocabulary_keys = add_token_type_count};
+  /// The older one, whose vocabulary is GPT-2's.
+  static constexpr HubFamily bpe_roberta = [] {
+    HubFamily made = roberta;
+    made.architectures = bpe_architectures;
+    made.vocabulary = VocabularyFiles::bpe;
+    return made;
+  }();
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -11,6 +11,8 @@ namespace zrt::inline ZRT_ABI::model::hub {
 struct Gemma4Folder {
   static constexpr auto architectures =
       std::to_array<std::string_view>({"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"});
+  static constexpr auto unified_architectures =
+      std::to_array<std::string_view>({"Gemma4UnifiedForConditionalGeneration"});
   static constexpr auto tensors =
       joined(kPostNormTensors,
              std::to_array<TensorRule>({{"lm_head"},
@@ -72,6 +74,21 @@ struct Gemma4Folder {
     out.set("tokenizer.ggml.add_bos_token", true);
   }
 
+  /// Tokens that a model shall not say, as markup of images and sounds.
+  static void add_unified_vocabulary_keys(Settings& in, const TokenizerFiles& files, Keys& out) {
+    add_vocabulary_keys(in, files, out);
+    const HubJson* list = hub::find(&files.generation, "suppress_tokens");
+    if (list == nullptr || !list->is_array()) return;
+    std::vector<std::int32_t> tokens;
+    for (const HubJson& entry : *list) {
+      std::uint32_t id = 0;
+      if (!is_count(&entry, id) || id > 0x7fffffffu)
+        return in.refuse(Errc::invalid_metadata, "suppress_tokens of generation_config.json is no list of ids");
+      tokens.push_back(static_cast<std::int32_t>(id));
+    }
+    if (!tokens.empty()) out.set("tokenizer.ggml.suppress_tokens", std::move(tokens));
+  }
+
   static constexpr HubFamily family{.name = "gemma4",
                                     .architectures = architectures,
                                     .tensors = tensors,
@@ -79,6 +96,12 @@ struct Gemma4Folder {
                                     .vocabulary = VocabularyFiles::characters,
                                     .add_tensors = add_tensors,
                                     .add_vocabulary_keys = add_vocabulary_keys};
+  static constexpr HubFamily unified = [] {
+    HubFamily made = family;
+    made.architectures = unified_architectures;
+    made.add_vocabulary_keys = add_unified_vocabulary_keys;
+    return made;
+  }();
 
  private:
   /// Layers that share keys and values may have an MLP of twice the width; full ones may have heads of their own number.

@@ -45,7 +45,9 @@ inline void add_llama_vocabulary_keys(Settings& in, const TokenizerFiles& files,
 
 struct LlamaFolder {
   static constexpr auto architectures = std::to_array<std::string_view>(
-      {"LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM", "MixtralForCausalLM"});
+      {"LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM", "MixtralForCausalLM", "IQuestCoderForCausalLM",
+       "LlamaModel", "LlavaForConditionalGeneration", "VoxtralForConditionalGeneration",
+       "JanusForConditionalGeneration"});
   static constexpr auto tensors = joined(
       kPairedTensors, std::to_array<TensorRule>(
                           {{"model.layers.*.block_sparse_moe.gate", "blk.*.ffn_gate_inp"},
@@ -53,7 +55,12 @@ struct LlamaFolder {
                            {"model.layers.*.block_sparse_moe.experts.*.w2", "blk.*.ffn_down_exps", {Rows::stacked}},
                            {"model.layers.*.block_sparse_moe.experts.*.w3", "blk.*.ffn_up_exps", {Rows::stacked}}}));
 
-  static constexpr HubFamily family = like_llama("llama", architectures, tensors, add_llama_keys);
+  /// Names of a decoder without a head begin within it.
+  static constexpr HubFamily family = [] {
+    HubFamily made = like_llama("llama", architectures, tensors, add_llama_keys);
+    made.within = "model.";
+    return made;
+  }();
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -9,7 +9,7 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model::hub {
 
 struct Phi3Folder {
-  static constexpr auto architectures = std::to_array<std::string_view>({"Phi3ForCausalLM"});
+  static constexpr auto architectures = std::to_array<std::string_view>({"Phi3ForCausalLM", "Phi4ForCausalLMV"});
 
   static void add_keys(Settings& in, Keys& out) {
     const RopeSettings rope(in);

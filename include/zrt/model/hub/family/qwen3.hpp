@@ -10,7 +10,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model::hub {
 
 struct Qwen3Folder {
-  static constexpr auto architectures = std::to_array<std::string_view>({"Qwen3ForCausalLM", "Qwen3Model"});
+  static constexpr auto architectures =
+      std::to_array<std::string_view>({"Qwen3ForCausalLM", "Qwen3Model", "StepVLForConditionalGeneration"});
   /// Names of folders of embeddings begin within the decoder.
   static constexpr HubFamily family{.name = "qwen3",
                                     .architectures = architectures,

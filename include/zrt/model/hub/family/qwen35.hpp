@@ -9,8 +9,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model::hub {
 
 struct Qwen35Folder {
-  static constexpr auto architectures =
-      std::to_array<std::string_view>({"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"});
+  static constexpr auto architectures = std::to_array<std::string_view>(
+      {"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM", "MiniCPMV4_6ForConditionalGeneration"});
   static constexpr auto expert_architectures =
       std::to_array<std::string_view>({"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"});
   static constexpr auto tensors = joined(
