@@ -85,8 +85,8 @@ class Server:
         return found
 
 
-def of_zrt(o, slots, context, keys=None):
-    return Server([o.program, "serve", "--model", o.model, "--port", "0", "--threads", str(o.threads), "--slots", str(slots),
+def of_zrt(o, slots, context, keys=None, program=None):
+    return Server([program or o.program, "serve", "--model", o.model, "--port", "0", "--threads", str(o.threads), "--slots", str(slots),
                    "--context", str(context), "--alias", "m", *(("--keys", keys) if keys else ())], r"http://[^ ]*:(\d+)")
 
 
@@ -184,9 +184,9 @@ def first_tokens(server, o, keys):
     return alone, beside
 
 
-def http_time(o, clients):
-    """Microseconds of zrt's threads other than the engine's, for a streamed token."""
-    with of_zrt(o, clients, 4096) as server:
+def http_time(o, clients, program):
+    """Microseconds of zrt's threads other than the engine's, and of the engine's, for a streamed token."""
+    with of_zrt(o, clients, 4096, program=program) as server:
         before = server.cpu_seconds()
 
         def client(number):
@@ -235,9 +235,16 @@ def compare_first_tokens(o):
 
 
 def show_http_time(o):
+    """One program, or two in turn: noise that lasts longer than a round meets both."""
     for clients in (1, 16):
-        layer, engine = http_time(o, clients)
-        print(f"{clients} client(s): {layer:.1f} us of the HTTP layer and {engine:.1f} us of the engine for a streamed token", flush=True)
+        found = {program: [] for program in (o.program, *o.beside)}
+        for _ in range(o.rounds):
+            for program, rounds in found.items():
+                rounds.append(http_time(o, clients, program))
+        for program, rounds in found.items():
+            layer, engine = (sorted(column) for column in zip(*rounds))
+            print(f"{clients} client(s), {program}: {statistics.median(layer):.1f} us of the HTTP layer ({layer[0]:.1f} - {layer[-1]:.1f}) and "
+                  f"{statistics.median(engine):.1f} us of the engine for a streamed token", flush=True)
 
 
 PARTS = {"throughput": compare_throughput, "first": compare_first_tokens, "http": show_http_time}
@@ -247,7 +254,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("--program", required=True, help="the program zrt")
-    parser.add_argument("--peer", required=True, help="llama.cpp's llama-server")
+    parser.add_argument("--beside", nargs="*", default=[], help="other builds of zrt, whose HTTP layer is measured in turn")
+    parser.add_argument("--peer", help="llama.cpp's llama-server; every part but http needs it")
     parser.add_argument("--port", type=int, default=18080, help="of the peer")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 4, 16, 64])
@@ -260,6 +268,8 @@ def main():
     parser.add_argument("--long", type=int, default=8192, help="tokens of the long prompt")
     parser.add_argument("--samples", type=int, default=100)
     o = parser.parse_args()
+    if o.peer is None and o.parts != ["http"]:
+        parser.error("--peer is missing")
     print(f"{o.threads} thread(s), load {os.getloadavg()[0]:.1f} at the start", flush=True)
     for part in o.parts:
         PARTS[part](o)

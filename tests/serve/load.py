@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many clients, of which some are killed, stall or leave: python3 load.py ZRT MODEL [--minutes M] [--clients N]
+"""Many clients, of which some are killed, stall or leave: python3 load.py ZRT MODEL [--minutes M] [--clients N] [--tls]
 
 Only the right errors come, and in the end nothing is left: no request, no descriptor, no page, no memory.
 """
@@ -15,7 +15,7 @@ import time
 
 import mixed_requests
 from operation import descriptors, memory, threads
-from server import Server, events_of
+from server import Server, events_of, speaks_tls
 
 ROOT = "root-key-0123456789"
 TENANTS = [{"id": "chat", "keys": ["chat-key-0123456789"], "queue": 24}, {"id": "work", "keys": ["work-key-0123456789"], "priority": "standard"},
@@ -117,7 +117,7 @@ class Client:
         head = (b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
                 b"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (self.key().encode(), len(body)))
         data = b""
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=PATIENCE) as client:
+        with self.server.open_socket(PATIENCE) as client:
             for piece in (head[:20], head[20:], body[:5], body[5:]):
                 client.sendall(piece)
                 time.sleep(0.1)
@@ -163,9 +163,9 @@ def check_figures(s, opened, threads_before):
     assert 'zrt_http_answers_total{status="500"}' not in text
 
 
-def run(program, model, minutes, clients):
+def run(program, model, minutes, clients, secure):
     options = ("--context", str(CONTEXT), "--slots", str(SLOTS), "--queue", "40")
-    with Server(program, model, *options, keys=KEYS) as s:
+    with Server(program, model, *options, keys=KEYS, secure=secure) as s:
         check_nothing_is_held(s)
         opened, threads_before = descriptors(s), threads(s)
         found, began, seen = collections.Counter(), time.monotonic(), []
@@ -181,7 +181,7 @@ def run(program, model, minutes, clients):
         check_figures(s, opened, threads_before)
         check_nothing_is_held(s)
         early = max(seen[:max(1, len(seen) // 5)])
-        print(f"{clients} clients, {minutes:g} minutes; memory: {early:.0f} MiB most in the first fifth, {max(seen):.0f} ever, "
+        print(f"{clients} clients{' by TLS' if secure else ''}, {minutes:g} minutes; memory: {early:.0f} MiB most in the first fifth, {max(seen):.0f} ever, "
               f"{memory(s) / 2**20:.0f} at the end")
         for (way, outcome), count in sorted(found.items()):
             print(f"  {way:20} {outcome:10} {count}")
@@ -197,8 +197,13 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--minutes", type=float, default=0.25)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--tls", action="store_true", help="all clients speak TLS")
     o = parser.parse_args()
-    run(o.program, o.model, o.minutes, o.clients)
+    if o.tls and not speaks_tls(o.program):
+        print("SKIPPED: a build without OpenSSL; ./dev setup installs it")
+        return 77
+    run(o.program, o.model, o.minutes, o.clients, o.tls)
+    return 0
 
 
 if __name__ == "__main__":

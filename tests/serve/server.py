@@ -82,6 +82,11 @@ class Server:
             return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
+    def open_socket(self, timeout=60):
+        """A connection of bytes, behind its handshake."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        return self.tls.wrap_socket(plain, server_hostname="127.0.0.1") if self.tls else plain
+
     def ask(self, method, path, body=None, headers=None, key=None, connection=None):
         """Returns status, headers in lower case and the body: JSON where it is."""
         own = connection or self.connect()
