@@ -26,6 +26,8 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
     return engine_.change_tenant(tenant, quota);
   }
   Result<void> remove_tenant(TenantId tenant) override { return engine_.remove_tenant(tenant); }
+  Result<SessionId> open_session(TenantId tenant) override { return engine_.open_session(tenant); }
+  Result<void> close_session(SessionId session) override { return engine_.close_session(session); }
   Result<TenantLedger> usage(TenantId tenant) const override { return engine_.usage(tenant); }
   std::uint32_t processed(RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }

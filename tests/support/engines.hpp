@@ -61,6 +61,8 @@ class HostEngine {
   virtual Result<TenantId> create_tenant(const TenantQuota& quota) = 0;
   virtual Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) = 0;
   virtual Result<void> remove_tenant(TenantId tenant) = 0;
+  virtual Result<SessionId> open_session(TenantId tenant = {}) = 0;
+  virtual Result<void> close_session(SessionId session) = 0;
   [[nodiscard]] virtual Result<TenantLedger> usage(TenantId tenant) const = 0;
   virtual std::uint32_t processed(RequestId id) = 0;
   virtual std::uint64_t idle_ns() = 0;
