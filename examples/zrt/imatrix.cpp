@@ -21,14 +21,47 @@ namespace {
 
 using SquareSums = std::vector<zrt::model::TensorSquares>;
 
-/// Tokens of a step. All values of a step are kept, so this bounds the memory.
+/// Most and fewest tokens of a step, multiples of what a step takes. A matrix is read once a step, so fewer take longer.
 constexpr std::uint32_t kStepTokens = 64;
+constexpr std::uint32_t kFewestTokens = 16;
+
+/// Bytes that the values of a step may have in a model whose tensors are all smaller.
+constexpr std::uint64_t kLeastRoom = std::uint64_t{32} << 20;
 
 /// Bytes of the text that are read: a hundred times what is plenty. The text and its tokens are kept.
 constexpr std::uint64_t kMostText = std::uint64_t{64} << 20;
 
+/// Opens the model with steps of as many tokens as have their values in the room of its largest tensor, or of
+/// kLeastRoom: a step keeps all its values, so they grow with the layers.
+Opened open_in_room(const ImatrixOptions& o) {
+  zrt::EngineOptions options;
+  options.context = o.chunk;
+  options.kv_type = kv_type(o.kv);
+  options.numerics.act = act_policy(o.act);
+  options.keep_values = true;
+  options.chunk = kFewestTokens;
+  std::uint32_t tokens = kFewestTokens;
+  {
+    // Without a log: what there is to warn of is said once.
+    const auto model = open_cpu(o.path, options, {});
+    if (!model) return std::unexpected(of_file(model.error(), o.path));
+    if ((*model)->config().embeddings)
+      return zrt::fail(zrt::Errc::unimplemented, "the model is an encoder, expected one that predicts tokens");
+    std::uint64_t room = kLeastRoom;
+    for (const zrt::model::GgufTensor& tensor : (*model)->file().tensors()) room = std::max(room, tensor.bytes);
+    const EngineMemory memory = (*model)->memory_parts();
+    // A step has room for a token of each slot beside those of a prompt.
+    const auto arena = [&](std::uint64_t step) {
+      return memory.prefill->arena_bytes / memory.prefill_tokens * (step + memory.slots);
+    };
+    while (tokens < kStepTokens && arena(tokens + kFewestTokens) <= room) tokens += kFewestTokens;
+  }
+  options.chunk = tokens;
+  return open_model({o.path, "cpu", {}, o.threads}, options);
+}
+
 /// The text as tokens of whole chunks; each begins as a text does.
-zrt::Result<std::vector<std::uint32_t>> tokens_of(const ImatrixOptions& o, const Model& model) {
+zrt::Result<zrt::Vector<std::int32_t>> tokens_of(const ImatrixOptions& o, const Model& model) {
   const auto text = read_beginning(o.data, kMostText);
   if (!text) return zrt::pass(text);
   if (text->more && o.chunks == 0)
@@ -36,8 +69,8 @@ zrt::Result<std::vector<std::uint32_t>> tokens_of(const ImatrixOptions& o, const
                      ", expected --chunks, which says how much of it is read");
   const zrt::text::Tokenizer* tokenizer = model.tokenizer();
   if (tokenizer == nullptr) return zrt::fail(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary");
-  const auto ids = tokenizer->encode(text->text, {.add_special = true, .parse_special = false});
-  if (!ids) return zrt::pass(ids);
+  auto ids = tokenizer->encode(text->text, {.add_special = true, .parse_special = false});
+  if (!ids) return ids;
   std::size_t chunks = ids->size() / o.chunk;
   if (o.chunks != 0) chunks = std::min<std::size_t>(chunks, o.chunks);
   // Where the text was cut, the last of its words may be another.
@@ -47,24 +80,21 @@ zrt::Result<std::vector<std::uint32_t>> tokens_of(const ImatrixOptions& o, const
   if (chunks == 0)
     return zrt::fail(zrt::Errc::invalid_argument, "the text has ", ids->size(), " tokens, expected a chunk of ",
                      o.chunk, " or more");
-  std::vector<std::uint32_t> tokens;
-  for (std::size_t i = 0; i < chunks * o.chunk; ++i) tokens.push_back(static_cast<std::uint32_t>((*ids)[i]));
+  if (const auto cut = ids->resize(chunks * o.chunk); !cut) return zrt::pass(cut);
   if (tokenizer->adds_bos() && tokenizer->bos())
-    for (std::size_t at = 0; at < tokens.size(); at += o.chunk)
-      tokens[at] = static_cast<std::uint32_t>(*tokenizer->bos());
-  return tokens;
+    for (std::size_t at = 0; at < ids->size(); at += o.chunk) (*ids)[at] = *tokenizer->bos();
+  return ids;
 }
 
-zrt::Result<void> collect(zrt::trace::InputSquares& squares, const std::vector<std::uint32_t>& tokens,
-                          std::uint32_t chunk) {
+zrt::Result<void> collect(zrt::trace::InputSquares& squares, const zrt::Vector<std::int32_t>& tokens,
+                          std::uint32_t chunk, std::uint32_t step) {
   const bool shown = ::isatty(2) != 0;
-  const std::span<const std::uint32_t> all(tokens);
+  const std::span<const std::uint32_t> all(reinterpret_cast<const std::uint32_t*>(tokens.data()), tokens.size());
   for (std::size_t at = 0; at < all.size(); at += chunk) {
     if (shown) (void)std::fprintf(stderr, "\r\033[Kchunk %zu of %zu", at / chunk + 1, all.size() / chunk);
     if (const auto r = squares.restart(); !r) return r;
-    for (std::size_t in = 0; in < chunk; in += kStepTokens)
-      if (const auto r = squares.feed(all.subspan(at + in, std::min<std::size_t>(kStepTokens, chunk - in))); !r)
-        return r;
+    for (std::size_t in = 0; in < chunk; in += step)
+      if (const auto r = squares.feed(all.subspan(at + in, std::min<std::size_t>(step, chunk - in))); !r) return r;
   }
   if (shown) (void)std::fprintf(stderr, "\r\033[K");
   return {};
@@ -113,17 +143,8 @@ zrt::Result<void> write_sums(NewFile& out, const ImatrixOptions& o, const Square
 }  // namespace
 
 int imatrix(const ImatrixOptions& o) {
-  zrt::EngineOptions options;
-  options.context = o.chunk;
-  options.chunk = kStepTokens;
-  options.kv_type = kv_type(o.kv);
-  options.numerics.act = act_policy(o.act);
-  options.keep_values = true;
-  const auto model = open_model({o.path, "cpu", {}, o.threads}, options);
+  const auto model = open_in_room(o);
   if (!model) return failed(model.error());
-  if ((*model)->config().embeddings)
-    return failed(
-        zrt::Error::of(zrt::Errc::unimplemented, "the model is an encoder, expected one that predicts tokens"));
   const auto tokens = tokens_of(o, **model);
   if (!tokens) return failed(of_file(tokens.error(), o.data));
   // Before the work, so that hours of it never end at a name that cannot be written.
@@ -132,7 +153,8 @@ int imatrix(const ImatrixOptions& o) {
   auto squares = zrt::trace::InputSquares::make((*model)->validated(), zrt::model::weight_source((*model)->file()),
                                                 zrt::system_allocator());
   if (!squares) return failed(squares.error());
-  if (const auto r = collect(*squares, *tokens, o.chunk); !r) return failed(of_file(r.error(), o.path));
+  const std::uint32_t step = (*model)->memory_parts().prefill_tokens - (*model)->memory_parts().slots;
+  if (const auto r = collect(*squares, *tokens, o.chunk, step); !r) return failed(of_file(r.error(), o.path));
   const SquareSums list = by_tensor(*squares);
   const std::size_t chunks = tokens->size() / o.chunk;
   if (const auto r = write_sums(out, o, list, chunks); !r) return failed(of_file(r.error(), o.out));
@@ -141,8 +163,11 @@ int imatrix(const ImatrixOptions& o) {
     unmet += static_cast<std::uint64_t>(std::ranges::count(tensor.counts, 0u));
   if (unmet != 0) warn(std::to_string(unmet) + " experts met no token: all their columns will count alike");
   if (o.json) {
-    const nlohmann::ordered_json json{
-        {"tensors", list.size()}, {"chunks", chunks}, {"chunk_size", o.chunk}, {"unmet_experts", unmet}};
+    const nlohmann::ordered_json json{{"tensors", list.size()},
+                                      {"chunks", chunks},
+                                      {"chunk_size", o.chunk},
+                                      {"step_tokens", step},
+                                      {"unmet_experts", unmet}};
     return print(json.dump(2) + "\n") ? kOk : cannot_write("stdout");
   }
   const std::string end = o.out + ": " + std::to_string(list.size()) + " matrices, " + std::to_string(chunks) +

@@ -6,6 +6,12 @@
 // covers: zrt/model/hub/special_tokens.hpp 90
 // covers: zrt/model/hub/pre_tokenizer.hpp 90
 // covers: zrt/model/hub/character_vocabulary.hpp 90
+// covers: zrt/model/hub/bpe_merges.hpp 90
+// covers: zrt/model/hub/encoder.hpp 90
+// covers: zrt/model/hub/family/falcon_h1.hpp 90
+// covers: zrt/model/hub/family/gemma4.hpp 90
+// covers: zrt/model/hub/family/nemotron_h.hpp 90
+// covers: zrt/model/hub/family/phi3.hpp 90
 #include <zrt/model/hub/convert.hpp>
 
 #include <cstddef>
@@ -86,6 +92,10 @@ void read_tokenizer(std::string_view text, std::size_t share) {
     if (!added) demand(!added.error().text().empty());
   hub::add_special_tokens(files, settings, keys);
   hub::add_chat_templates(files, keys);
+  files.generation = files.config;
+  for (std::size_t i = share; i < std::size(hub::kFamilies); i += kShares)
+    if (hub::kFamilies[i]->add_vocabulary_keys != nullptr)
+      hub::kFamilies[i]->add_vocabulary_keys(settings, files, keys);
 }
 
 void read(std::string_view input, std::size_t share) {
@@ -121,7 +131,7 @@ std::vector<std::string> seeds() {
         const std::string_view config :
         {R"({})",
          R"({"cls_token":"a","sep_token":"b","add_bos_token":true,"chat_template":[{"name":"default","template":"x"},{"name":"t","template":"y"},{}]})",
-         R"({"eos_token":{"content":"a"},"chat_template":"x"})"})
+         R"({"eos_token":{"content":"a"},"chat_template":"x","suppress_tokens":[1],"added_tokens_decoder":{"1":{"content":"<|im_end|>","special":true}}})"})
       all.push_back("t{" + std::string(kModel) + "," + std::string(more) + "}\n" + std::string(config));
   for (
       const std::string_view rope :

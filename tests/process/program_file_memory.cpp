@@ -30,9 +30,9 @@ class ProgramFileMemory : public zrt::test::Program {
     return done;
   }
   /// Makes a model of many small tensors.
-  [[nodiscard]] Outcome make_large(const std::string& to, const std::string& type) const {
-    return run_bounded(
-        {"make-model", "--arch", "llama", "--shape", "tiny", "--set", "block_count=64", "--type", type, "--out", to});
+  [[nodiscard]] Outcome make_large(const std::string& to, const std::string& type, unsigned layers = 64) const {
+    return run_bounded({"make-model", "--arch", "llama", "--shape", "tiny", "--set",
+                        "block_count=" + std::to_string(layers), "--type", type, "--out", to});
   }
   /// A text of more than a hundred tokens.
   [[nodiscard]] std::string text_file() const {
@@ -52,16 +52,22 @@ TEST_F(ProgramFileMemory, MakeModelAndQuantizeHoldATensorAndNoModel) {
   EXPECT_GT(fs::file_size(path("other.gguf")), kLarge);
 }
 
-// The values of a step are 41 MiB here, whatever the model's type.
+// The values of 64 tokens are 82 MiB here, whatever the model's type: the step has fewer.
 TEST_F(ProgramFileMemory, ImatrixHoldsAStepAndNoModel) {
   constexpr rlim_t kStepAndSums = 64u << 20;
-  const Outcome made = make_large(path("large.gguf"), "f32");
+  const Outcome made = make_large(path("large.gguf"), "f32", 128);
   ASSERT_EQ(made.status, 0) << made.err;
-  ASSERT_GT(fs::file_size(path("large.gguf")), 2 * kStepAndSums);
-  const Outcome sums = run_bounded({"imatrix", "--model", path("large.gguf"), "--data", text_file(), "--context", "64",
-                                    "--chunks", "1", "--threads", "1", "--out", path("sums.gguf")},
-                                   kStepAndSums);
-  EXPECT_EQ(sums.status, 0) << sums.err;
+  ASSERT_GT(fs::file_size(path("large.gguf")), 3 * kStepAndSums);
+  const auto step_tokens = [&](const std::string& model, rlim_t limit) {
+    const Outcome sums = run_bounded({"imatrix", "--model", model, "--data", text_file(), "--context", "64", "--chunks",
+                                      "1", "--threads", "1", "--json", "--out", path("sums.gguf")},
+                                     limit);
+    EXPECT_EQ(sums.status, 0) << sums.err;
+    return sums.status == 0 ? HubJson::parse(sums.out)["step_tokens"].get<unsigned>() : 0u;
+  };
+  EXPECT_EQ(step_tokens(path("large.gguf"), kStepAndSums), 16u);
+  ASSERT_EQ(make_large(path("small.gguf"), "f32", 2).status, 0);
+  EXPECT_EQ(step_tokens(path("small.gguf"), kStepAndSums), 64u);
 }
 
 /// The row's folder with more layers, whose tensors are holes of a file.

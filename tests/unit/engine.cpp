@@ -508,6 +508,42 @@ TEST_F(EngineTest, ABiasOfMinusInfinityIsNever) {
   }
 }
 
+/// The text model with tokens that it never says.
+template <std::int32_t... Ids> test::ModelFile suppressing() {
+  return test::tiny_model({.text = true, .seed = 5, .more = [](test::GgufWriter& w) {
+                             w.add_array("tokenizer.ggml.suppress_tokens", std::vector<std::int32_t>{Ids...});
+                           }});
+}
+
+TEST_F(EngineTest, TokensThatAFileSuppressesAreNeverSaid) {
+  const auto said = [](HostEngine& engine, Request request, std::int32_t token) {
+    std::ptrdiff_t count = 0;
+    for (const float temperature : {0.0f, 1.5f}) {
+      request.sampling.temperature = temperature;
+      const Answer r = run(engine, request);
+      EXPECT_EQ(r.ids.size(), 24u);
+      count += std::count(r.ids.begin(), r.ids.end(), token);
+    }
+    return count;
+  };
+  const test::ModelFile file = suppressing<100, 97>();
+  const auto engine = open({.bias_entries = 2}, file);
+  const auto plain = open({.bias_entries = 2});
+  Request request = talk(24);
+  // What a request asks for counts, but for those tokens.
+  const TokenBias push[3]{{100, 1e3f}, {97, 1e3f}};
+  request.sampling.bias = {push, 2};
+  EXPECT_EQ(said(*engine, request, 100) + said(*engine, request, 97), 0);
+  EXPECT_EQ(said(*plain, request, 100) + said(*plain, request, 97), 48);
+  request.sampling.bias = push;
+  expect_refused(*engine, request, Errc::invalid_argument);
+  for (const test::ModelFile& bad : {suppressing<-1>(), suppressing<1 << 20>()}) {
+    const auto wrong = test::open_engine(On::cpu, bad.bytes(), {});
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code(), Errc::invalid_metadata) << wrong.error().text();
+  }
+}
+
 TEST_F(EngineTest, AnEmptyPromptIsRefusedUnlessTheVocabularyBeginsTexts) {
   const auto engine = open();
   Request request = talk(3);

@@ -181,7 +181,6 @@ TEST(HubConvert, OtherNamesOfAnArchitectureConvertAlike) {
       {"qwen3", {"StepVLForConditionalGeneration"}},
       {"qwen35", {"Qwen3_5ForCausalLM", "MiniCPMV4_6ForConditionalGeneration"}},
       {"phi3", {"Phi4ForCausalLMV"}},
-      {"youtu", {"YoutuVLForConditionalGeneration"}},
       {"roberta", {"RobertaForSequenceClassification"}},
       {"distil-bert", {"DistilBertForMaskedLM"}}};
   for (const auto& [name, others] : rows) {

@@ -120,13 +120,15 @@ struct ActiveRequest {
   return {};
 }
 
-/// Checks a request against the engine's limits and copies it. Rows of its embeddings are `given_width` wide, 0 for none,
+/// Checks a request against the engine's limits and copies it, with biases that forbid the tokens `suppressed`; the
+/// engine's limit of biases has room for them. Rows of its embeddings are `given_width` wide, 0 for none,
 /// and stand on `rope_axes`.
 ///
 /// Errors: Errc::invalid_argument naming the field.
 [[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id,
                                                               Span<const std::int32_t> prompt, std::uint32_t vocabulary,
                                                               std::uint32_t context, const EngineOptions& options,
+                                                              Span<const std::int32_t> suppressed,
                                                               const text::Tokenizer* tokenizer,
                                                               std::size_t longest_token, std::uint32_t given_width,
                                                               std::uint32_t rope_axes) noexcept {
@@ -147,9 +149,8 @@ struct ActiveRequest {
   if (penalises && s.penalty_window > options.penalty_window)
     return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ",
                 options.penalty_window);
-  if (s.bias.size() > options.bias_entries)
-    return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ",
-                options.bias_entries);
+  if (const std::size_t most = options.bias_entries - suppressed.size(); s.bias.size() > most)
+    return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ", most);
   for (const TokenBias& bias : s.bias) {
     if (bias.token < 0 || static_cast<std::uint32_t>(bias.token) >= vocabulary)
       return fail(Errc::invalid_argument, "a logit bias names token ", bias.token, ", expected 0..", vocabulary - 1);
@@ -175,6 +176,8 @@ struct ActiveRequest {
   a.sequence.step_latency_ns = latency;
   a.sequence.prompt_tokens = static_cast<std::uint32_t>(prompt.size());
   if (auto r = a.sequence.biases.append(s.bias); !r) return pass(r);
+  for (const std::int32_t token : suppressed)
+    if (auto r = a.sequence.biases.push_back({token, -__builtin_inff()}); !r) return pass(r);
   a.sequence.sampling.active = 1;
   a.sequence.sampling.seed_low = static_cast<std::uint32_t>(s.seed);
   a.sequence.sampling.seed_high = static_cast<std::uint32_t>(s.seed >> 32);

@@ -485,7 +485,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request,
                                                           Span<const std::int32_t> tokens) noexcept {
     return make_active(request, mailbox_.next_id(), tokens, model_.config().vocabulary, model_.context(),
-                       model_.options(), model_.tokenizer(), model_.longest_token(), given_width(),
+                       model_.options(), model_.suppressed(), model_.tokenizer(), model_.longest_token(), given_width(),
                        model_.config().rope_axes);
   }
   /// Of embeddings in prompts; 0: the engine takes none.

@@ -31,13 +31,19 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
         loaded_(std::move(file), options.allocator),
         copies_(options.allocator),
         adapters_(options.allocator),
-        packed_file_(options.allocator) {}
+        packed_file_(options.allocator),
+        suppressed_(options.allocator) {}
 
   /// Reads, compiles and binds the model, and starts the default workers.
   [[nodiscard]] Result<void> load() noexcept {
     if (auto r = packed_file_.append(options_.packed_file); !r) return r;
     options_.packed_file = packed_file_;
+    if (auto r = read_suppressed(); !r) return r;
     if (auto r = ModelLoader<B, Families>::load(loaded_, options_); !r) return r;
+    for (const std::int32_t token : suppressed_)
+      if (token < 0 || static_cast<std::uint32_t>(token) >= config().vocabulary)
+        return fail(Errc::invalid_metadata, kSuppressed, " names token ", token, ", expected 0..",
+                    config().vocabulary - 1);
     if (auto r = prepare(); !r) return r;
     return bind();
   }
@@ -137,6 +143,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   }
   /// Bytes of the longest token.
   [[nodiscard]] std::size_t longest_token() const noexcept { return loaded_.vocabulary.longest; }
+  /// Tokens that no request is answered with, whatever its biases.
+  [[nodiscard]] Span<const std::int32_t> suppressed() const noexcept { return suppressed_.span(); }
   [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return loaded_.compiled; }
   /// Rows of all ops that the plan can hold.
   [[nodiscard]] const OpTable& op_rows() const noexcept { return *loaded_.ops; }
@@ -158,6 +166,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
  private:
+  static constexpr std::string_view kSuppressed = "tokenizer.ggml.suppress_tokens";
+
   /// Names the model for its file of packed weights, and opens that.
   [[nodiscard]] Result<void> take_packed() noexcept {
     if constexpr (requires { device_.keep_packed(options_.packed_file); }) {
@@ -172,6 +182,19 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     } else {
       return fail(Errc::invalid_argument, "packed_file is given, but ", B::name, " packs no weights");
     }
+  }
+
+  /// Reads the tokens that the model never says, and makes room for their biases beside a request's own.
+  [[nodiscard]] Result<void> read_suppressed() noexcept {
+    if (file().find(kSuppressed) == nullptr) return {};
+    auto tokens = file().template list<std::int32_t>(kSuppressed);
+    if (!tokens) return pass(tokens);
+    constexpr std::size_t kMost = 4096;
+    if (tokens->size() > kMost)
+      return fail(Errc::limit_exceeded, kSuppressed, " has ", tokens->size(), " tokens, at most ", kMost, " expected");
+    suppressed_ = std::move(*tokens);
+    options_.bias_entries += static_cast<std::uint32_t>(suppressed_.size());
+    return {};
   }
 
   /// What outlives a release: workers, sizes, copies and adapters.
@@ -260,6 +283,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   TensorCopies copies_;
   AdapterPool adapters_;
   String packed_file_;
+  Vector<std::int32_t> suppressed_;
   bool was_bound_ = false;
   Owned<exec::ThreadPool> pool_;
   ThreadHook threads_{};

@@ -39,7 +39,7 @@ template <class B, class O, class Model> class RequestWatch {
       exec::TakenRequest taken{.id = static_cast<std::uint64_t>(a.id),
                                .prompt = s.tokens.span().first(s.prompt_tokens),
                                .sampling = s.sampling,
-                               .bias = s.biases.span(),
+                               .bias = s.biases.span().first(s.biases.size() - model_.suppressed().size()),
                                .stop_tokens = a.stop_tokens,
                                .stop_strings = a.stops.strings()};
       taken.max_tokens = a.max_tokens;

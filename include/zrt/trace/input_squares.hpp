@@ -180,17 +180,20 @@ class InputSquares {
   }
   [[nodiscard]] Result<void> add_entry(plan::WeightRef weight) noexcept {
     const plan::PlanWeight& w = plan().weights[plan::index(weight)];
-    WeightSquares entry{w.name.view(), w.shape.last().extent, 1, sums_.size(), counts_.size(), weight};
+    WeightSquares entry{w.name.view(), w.shape.last().extent, 1, all_sums_, all_counts_, weight};
     if (w.shape.rank == 3) entry.matrices = w.shape[0].extent;
     const auto sums =
-        (CheckedSize(sums_.size()) + CheckedSize(entry.columns) * CheckedSize(entry.matrices)).get("the sums");
+        (CheckedSize(all_sums_) + CheckedSize(entry.columns) * CheckedSize(entry.matrices)).get("the sums");
     if (!sums) return pass(sums);
-    if (auto r = sums_.resize(static_cast<std::size_t>(*sums)); !r) return r;
-    if (auto r = counts_.resize(counts_.size() + entry.matrices); !r) return r;
+    all_sums_ = static_cast<std::size_t>(*sums);
+    all_counts_ += entry.matrices;
     return entries_.push_back(entry);
   }
 
+  /// The sums of all matrices at once: lists that grow are held twice meanwhile.
   [[nodiscard]] Result<void> make_room() noexcept {
+    if (auto r = sums_.resize(all_sums_); !r) return r;
+    if (auto r = counts_.resize(all_counts_); !r) return r;
     for (double& sum : sums_) sum = 0;
     for (std::uint64_t& count : counts_) count = 0;
     return sequence_.make_room(executor_);
@@ -268,6 +271,8 @@ class InputSquares {
   exec::WeightSource source_;
   Vector<detail::MatrixUse> uses_;
   Vector<WeightSquares> entries_;
+  std::size_t all_sums_ = 0;
+  std::size_t all_counts_ = 0;
   Vector<double> sums_;
   Vector<std::uint64_t> counts_;
   OneSequence sequence_;

@@ -259,7 +259,6 @@ class Converter {
     HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
     if (auto r = settings.result(); !r) return r;
     if (family_->drops_equal_head) drop_equal_head();
-    if (family_->drops_tied_head && settings.flag({"tie_word_embeddings"})) drop_head();
     if (answers_)
       if (auto r = make_head_of_answers(settings, sizes); !r) return r;
     for (MadeTensor& tensor : tensors_) {
@@ -302,11 +301,7 @@ class Converter {
     const auto head = places_.find("output.weight");
     const auto embeddings = places_.find("token_embd.weight");
     if (head == places_.end() || embeddings == places_.end()) return;
-    if (tensors_[head->second].equals(tensors_[embeddings->second])) drop_head();
-  }
-  void drop_head() {
-    const auto head = places_.find("output.weight");
-    if (head == places_.end()) return;
+    if (!tensors_[head->second].equals(tensors_[embeddings->second])) return;
     tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(head->second));
     find_places();
   }

@@ -37,8 +37,6 @@ struct HubFamily {
   bool added_as_listed = false;
   /// A head that equals the embeddings is left out.
   bool drops_equal_head = false;
-  /// A head that the configuration ties to the embeddings is left out.
-  bool drops_tied_head = false;
   /// Experts may be blocks of MXFP4 already.
   bool takes_mxfp4 = false;
   /// Vectors of tokens become one of a text, as modules.json says.

@@ -10,8 +10,8 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 /// Keys and values come of a latent row: attention sees one head of keys, which the matrices of each head unfold.
 struct Deepseek2Folder {
-  static constexpr auto architectures = std::to_array<std::string_view>(
-      {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "YoutuForCausalLM", "YoutuVLForConditionalGeneration"});
+  static constexpr auto architectures =
+      std::to_array<std::string_view>({"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"});
   static constexpr auto tensors = joined(
       kSharedExpertTensors,
       std::to_array<TensorRule>({{"model.layers.*.self_attn.q_a_proj", "blk.*.attn_q_a"},
@@ -55,7 +55,6 @@ struct Deepseek2Folder {
                                     .tensors = tensors,
                                     .add_keys = add_keys,
                                     .drops_later_layers = true,
-                                    .drops_tied_head = true,
                                     .heads = heads};
 
  private:
