@@ -216,10 +216,10 @@ int serve_model(const ServeOptions& o) {
   Box box;
   if (auto opened = box.open(o, *models); !opened) return failed(opened.error());
   Metrics metrics(box.names());
-  EngineLoop engine(*box.set, metrics, o.slots, o.queue);
+  auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
+  EngineLoop engine(*box.set, metrics, o.slots, o.queue, [&work] { work->wake(); });
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
   TenantKeys keys(std::move(*tenants));
-  auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
   Api api({box.served, metrics, engine, *work}, keys,
           {o.origins, o.metrics_compat == "vllm", o.metrics_open, keys.open()});
   HttpServerOptions http;

@@ -63,7 +63,8 @@ void Answer::hear(Said&& said) {
   const std::lock_guard lock(mutex_);
   said_.push_back(std::move(said));
   if (std::exchange(scheduled_, true)) return;
-  services_.work.post([self = shared_from_this()] { self->work(); });
+  // The engine's loop wakes the pool once for all answers of a step.
+  services_.work.leave([self = shared_from_this()] { self->work(); });
 }
 
 // --- a thread of the pool -------------------------------------------------------------------------------

@@ -66,11 +66,13 @@ struct EngineLoop::Choice {
   bool taken = false;
 };
 
-EngineLoop::EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue)
+EngineLoop::EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue,
+                       std::function<void()> told)
     : models_(models),
       metrics_(metrics),
       slots_(slots),
       most_(slots * static_cast<std::uint32_t>(models.size()) + queue),
+      told_(std::move(told)),
       tenants_(models, metrics),
       thread_([this] { run(); }) {}
 
@@ -151,14 +153,18 @@ void EngineLoop::run() {
   while (collect()) {
     change_tenants();
     start_jobs();
+    // A refusal does not wait for what others run.
+    told_();
     cancel_ended();
     pause_changed();
     run_embeddings();
     if (left_ != 0 || !running_.empty()) step();
     tell_taken();
+    told_();
     show_load();
   }
   end_all(zrt::Error::of(zrt::Errc::cancelled, "the server is shutting down"));
+  told_();
 }
 
 /// Waits while there is nothing to do or no rate has room.

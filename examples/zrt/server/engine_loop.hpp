@@ -26,8 +26,10 @@ class EngineLoop {
   /// Hears what the engine says, in the engine's thread: it must not wait.
   using Hear = std::function<void(Said&&)>;
 
-  /// `slots` choices of each model run at once, and `queue` more of all wait at most.
-  EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue);
+  /// `slots` choices of each model run at once, and `queue` more of all wait at most. `told` is called in the engine's
+  /// thread when all that a step gave has been heard.
+  EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue,
+             std::function<void()> told);
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
   ~EngineLoop();
@@ -106,6 +108,7 @@ class EngineLoop {
   Metrics& metrics_;
   std::uint32_t slots_;
   std::uint32_t most_;
+  std::function<void()> told_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable emptied_;

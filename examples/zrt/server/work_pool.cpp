@@ -2,7 +2,16 @@
 // examples/zrt/server/work_pool.cpp: the threads of the pool.
 #include "work_pool.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace program::server {
+namespace {
+
+/// Work that was left, for one thread: a few times what it costs to wake another one.
+constexpr std::size_t kLeftOfThread = 16;
+
+}  // namespace
 
 WorkPool::WorkPool(std::size_t threads, std::size_t most_waiting)
     : most_waiting_(most_waiting), most_running_(threads) {
@@ -34,6 +43,22 @@ void WorkPool::post(std::function<void()> work) {
     posted_.push_back(std::move(work));
   }
   changed_.notify_one();
+}
+
+void WorkPool::leave(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  posted_.push_back(std::move(work));
+  ++left_;
+}
+
+void WorkPool::wake() {
+  std::size_t left = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    // Threads that were awake have taken some of it.
+    left = std::min(std::exchange(left_, 0), posted_.size());
+  }
+  for (std::size_t woken = 0; woken < left; woken += kLeftOfThread) changed_.notify_one();
 }
 
 std::deque<std::function<void()>>* WorkPool::next() {

@@ -24,6 +24,10 @@ class WorkPool {
   [[nodiscard]] bool try_post(std::function<void()> work);
   /// For short work that is bounded elsewhere; it goes first.
   void post(std::function<void()> work);
+  /// As `post`, but no thread wakes for it before `wake` is called: to wake a thread takes as long as much of such work.
+  void leave(std::function<void()> work);
+  /// Wakes as many threads as there is work that was left.
+  void wake();
 
  private:
   void run();
@@ -36,6 +40,7 @@ class WorkPool {
   std::size_t most_waiting_;
   std::size_t most_running_;  ///< of what waited
   std::size_t running_ = 0;
+  std::size_t left_ = 0;  ///< since the last `wake`
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };
