@@ -382,6 +382,14 @@ TEST(StepPace, FollowsStepsThatShowWhatAPromptsTokenTakes) {
   EXPECT_EQ(pace.beside(1'000'000), 12u) << "no time was taken";
 }
 
+TEST(StepPace, DoesNotTakeLongerStepsForShorterOnes) {
+  StepPace pace;
+  pace.learn(16, 0, 16'000'000);
+  pace.learn(1, 16, 17'000'000);  // 1 ms for each, of which 16 seem to be another's
+  EXPECT_LE(pace.beside(100'000'000), 200u);
+  EXPECT_GE(pace.beside(100'000'000), 100u);
+}
+
 TEST(StepPace, TellsPromptsFromWhatDecodes) {
   StepPace pace;
   for (int i = 0; i < 50; ++i) pace.learn(8, 0, 20'000'000);

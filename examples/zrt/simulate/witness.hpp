@@ -169,7 +169,8 @@ template <class Rules> class Witness {
 
   /// How often a tenant came to the floor while another of its class waited for it, and how often it may.
   struct Visits {
-    std::uint64_t count = 0;
+    std::uint64_t count = 0;    ///< of those that brought it service
+    std::uint64_t service = 0;  ///< its own at the last one
     std::uint64_t most = ~std::uint64_t{0};
   };
 
@@ -525,7 +526,8 @@ template <class Rules> class Witness {
       fail("lower classes have waited for the floor for " + std::to_string(floor_gap_) + " steps");
   }
 
-  /// A tenant that is d tokens behind another comes to the floor at most d + 1 times before it, by weight.
+  /// A tenant that is d tokens behind another comes to the floor at most d + 1 times before it, by weight. What ends there
+  /// before it has computed anything does not count.
   void visits(const State& s) {
     const bool taken = s.floor_slot != serve::kNone && s.work[s.floor_slot].admitted == s.step;
     const std::uint32_t holder = taken ? serve::row_of(s.slots[s.floor_slot].tenant) : serve::kNone;
@@ -538,8 +540,11 @@ template <class Rules> class Witness {
           v = {};
           continue;
         }
-        if (u == holder && v.most != ~std::uint64_t{0} && ++v.count > v.most)
-          fail("tenant " + std::to_string(u) + " has the floor too often before tenant " + std::to_string(t));
+        if (u == holder && v.most != ~std::uint64_t{0} && tenants_[u].service > v.service) {
+          v.service = tenants_[u].service;
+          if (++v.count > v.most)
+            fail("tenant " + std::to_string(u) + " has the floor too often before tenant " + std::to_string(t));
+        }
         const Kept& a = tenants_[t];
         const Kept& b = tenants_[u];
         const std::uint64_t behind = a.service + kRounding > b.service ? a.service + kRounding - b.service : 0;

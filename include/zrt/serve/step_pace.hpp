@@ -13,6 +13,8 @@ class StepPace {
  public:
   /// Takes in a step of `prompt` tokens of prompts and `others` that took `nanoseconds`.
   ///
+  /// What the others took may be known of larger steps alone, so a prompt's token counts as half of a token's part of the
+  /// whole step at the least.
   /// Fewer than 16 tokens of prompts count only where they show that one takes less than was known: what the others took
   /// is not known that well.
   void learn(std::uint32_t others, std::uint32_t prompt, std::uint64_t nanoseconds) noexcept {
@@ -21,7 +23,9 @@ class StepPace {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 60;  // four of them can be added
     const std::uint64_t time = nanoseconds < kMost ? nanoseconds : kMost;
     const std::uint64_t base = of_others(others);
-    const std::uint64_t sample = (time > base ? time - base : 0) / prompt + 1;
+    const std::uint64_t own = (time > base ? time - base : 0) / prompt;
+    const std::uint64_t half = time / 2 / (std::uint64_t{others} + prompt);
+    const std::uint64_t sample = (own > half ? own : half) + 1;
     if (prompt < kPageTokens && sample >= per_token_) return;
     per_token_ = per_token_ == 0 ? sample : (3 * per_token_ + sample) / 4;
   }
