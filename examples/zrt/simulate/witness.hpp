@@ -147,6 +147,7 @@ template <class Rules> class Witness {
     std::uint32_t sessions = 0;     ///< the same
     std::uint32_t most_queued = 0;  ///< the same
     std::uint32_t open = 0;         ///< sessions
+    std::uint64_t first = 0;        ///< the request that waited for the floor before the step; 0: none
     std::uint32_t live = 0;         ///< requests that wait or run
     RateWindow decoded{};
     RateWindow prefilled{};
@@ -169,8 +170,8 @@ template <class Rules> class Witness {
 
   /// How often a tenant came to the floor while another of its class waited for it, and how often it may.
   struct Visits {
-    std::uint64_t count = 0;    ///< of those that brought it service
-    std::uint64_t service = 0;  ///< its own at the last one
+    std::uint64_t count = 0;    ///< of those that brought it service at once
+    std::uint64_t service = 0;  ///< its own before the step
     std::uint64_t most = ~std::uint64_t{0};
   };
 
@@ -532,7 +533,9 @@ template <class Rules> class Witness {
     const bool taken = s.floor_slot != serve::kNone && s.work[s.floor_slot].admitted == s.step;
     const std::uint32_t holder = taken ? serve::row_of(s.slots[s.floor_slot].tenant) : serve::kNone;
     for (std::uint32_t t = 0; t < tenants_.size(); ++t) {
-      const bool waits = wants_floor(s, t);
+      const std::uint64_t first = wants_floor(s, t) ? s.requests[s.tenants[t].first].tag : 0;
+      const bool waits = first != 0 && first == tenants_[t].first;
+      tenants_[t].first = first;
       for (std::uint32_t u = 0; u < tenants_.size(); ++u) {
         Visits& v = visits_[t * tenants_.size() + u];
         if (!waits || u == t || tenants_[u].handle == 0 || tenants_[u].service_class != tenants_[t].service_class ||
@@ -540,13 +543,11 @@ template <class Rules> class Witness {
           v = {};
           continue;
         }
-        if (u == holder && v.most != ~std::uint64_t{0} && tenants_[u].service > v.service) {
-          v.service = tenants_[u].service;
-          if (++v.count > v.most)
-            fail("tenant " + std::to_string(u) + " has the floor too often before tenant " + std::to_string(t));
-        }
+        if (u == holder && v.most != ~std::uint64_t{0} && tenants_[u].service > v.service && ++v.count > v.most)
+          fail("tenant " + std::to_string(u) + " has the floor too often before tenant " + std::to_string(t));
         const Kept& a = tenants_[t];
         const Kept& b = tenants_[u];
+        v.service = b.service;
         const std::uint64_t behind = a.service + kRounding > b.service ? a.service + kRounding - b.service : 0;
         const std::uint64_t tokens = behind * s.tenants[u].quota.weight / serve::kServiceUnit;
         v.most = std::min(v.most, v.count + tokens + 1);
