@@ -321,7 +321,7 @@ TEST_F(Tenants, ALoweredQuotaEndsWhatNoLongerFits) {
   ASSERT_TRUE(engine->change_tenant(tenant, {.max_slots = 1, .max_pages = 3}));
   finish(*engine);
   EXPECT_EQ(heard_[large].finish, FinishReason::failed);
-  EXPECT_EQ(heard_[large].error, "its tenant's quota was lowered below the pages that it can need");
+  EXPECT_EQ(heard_[large].error, "its tenant's quota was lowered below the pages or the context that it needs");
   EXPECT_EQ(heard_[small].tokens, alone(2, 8));
 }
 
