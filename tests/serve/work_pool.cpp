@@ -21,8 +21,16 @@ bool reaches(const std::atomic<int>& count, int expected) {
 }
 
 TEST(WorkPool, WorkThatIsLeftWaitsForTheNextWake) {
-  std::atomic<int> done{0};
+  std::atomic<int> done{0}, begun{0};
   WorkPool pool(2, 4);
+  // All three threads have begun when each waits for the others; then they fall asleep.
+  for (int i = 0; i < 3; ++i)
+    pool.post([&begun] {
+      ++begun;
+      (void)reaches(begun, 3);
+    });
+  EXPECT_TRUE(reaches(begun, 3));
+  std::this_thread::sleep_for(200ms);
   for (int i = 0; i < 40; ++i) pool.leave([&done] { ++done; });
   std::this_thread::sleep_for(50ms);
   EXPECT_EQ(done, 0);
