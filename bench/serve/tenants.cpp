@@ -122,8 +122,7 @@ void gaps(const Bench& bench, const Job& work, std::uint64_t step_latency_ns) {
   const double half = quantile(found, 0.5), most = quantile(found, 0.99);
   std::printf(
       "interactive gap between tokens beside batch %s, target %llu ns: p50 %.0f us, p99 %.0f us, %.2f times and %.1f "
-      "ms "
-      "more; batch %.0f tokens/s\n",
+      "ms more; batch %.0f tokens/s\n",
       work.name, static_cast<unsigned long long>(step_latency_ns), half, most, most / half, (most - half) / 1000,
       computed() / (now_us() - begin) * 1e6);
   if (bench.threads == 1)

@@ -83,7 +83,8 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
   /// The engine of a model, for all that is about it alone: tokenizer, adapters, what is known of the file.
   [[nodiscard]] E& engine(ModelId model) noexcept { return *core_->models[index(model)].engine; }
 
-  /// Queues a request of a model; its tenant is the set's, its session the model's. Any thread. A model that is not in memory comes back for it.
+  /// Queues a request of a model; its tenant is the set's, its session the model's. Any thread. A model that is not in
+  /// memory comes back for it.
   ///
   /// Errors: those of Engine::submit; Errc::not_found for another model or tenant.
   [[nodiscard]] Result<RequestId> submit(ModelId model, const Request& request) noexcept {
