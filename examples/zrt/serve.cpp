@@ -66,7 +66,7 @@ zrt::SipKey random_key() {
   return {word(), word()};
 }
 
-zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const NamedModel& named) {
+zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const NamedModel& named, std::size_t number) {
   const auto rank = adapter_rank(named.adapters);
   if (!rank) return zrt::pass(rank);
   zrt::EngineOptions options;
@@ -74,6 +74,7 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
     options.adapters = static_cast<std::uint32_t>(named.adapters.size());
     options.adapter_rank = *rank;
   }
+  options.model = static_cast<std::uint32_t>(number);
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
   options.slots = o.slots;
@@ -95,8 +96,8 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
 }
 
 /// Opens a model with its adapters, and reads its template.
-zrt::Result<OpenedModel> open_served(const ServeOptions& o, const NamedModel& named) {
-  auto model = open_engine(o, named);
+zrt::Result<OpenedModel> open_served(const ServeOptions& o, const NamedModel& named, std::size_t number) {
+  auto model = open_engine(o, named, number);
   if (!model) return zrt::pass(model);
   const auto source = chat_template_source(o.chat_template, **model);
   if (!source) return zrt::pass(source);
@@ -125,7 +126,7 @@ struct Box {
       if (o.memory_mib != 0)
         for (const auto& engine : engines)
           if (auto r = engine->evict(); !r) return r;
-      auto opened = open_served(o, named);
+      auto opened = open_served(o, named, engines.size());
       if (!opened) return zrt::pass(opened);
       const auto place = set->add(*opened->model);
       if (!place) return std::unexpected(of_file(place.error(), named.path));

@@ -62,6 +62,12 @@ TEST(NgramMemory, SaysWhatATenantSaidBehindTheSameTokens) {
   memory->remember(next_b, Said{5, 5, 5, 5});
   EXPECT_EQ(said(*memory, next_b, {1, 2, 3}, 1), Said{});
   EXPECT_EQ(said(*memory, serve::handle_of(7, 1), {1, 2, 3}, 1), Said{}) << "no such row";
+  memory->forget(b);
+  EXPECT_EQ(said(*memory, next_b, {5, 5, 5}, 1), Said{5}) << "the one before has nothing there any more";
+  memory->forget(next_b);
+  EXPECT_EQ(said(*memory, next_b, {5, 5, 5}, 1), Said{});
+  EXPECT_EQ(said(*memory, a, {1, 2, 3}, 1), Said{8});
+  EXPECT_GE(memory->bytes(), 2u * 32 * 1024);
 }
 
 TEST(NgramMemory, ForgetsTheOldestFirst) {

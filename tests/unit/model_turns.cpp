@@ -217,60 +217,36 @@ TEST(ModelTurns, NobodyWaitsForEverAndMemoryHolds) {
 TEST(TenantService, CountsByWeightAndLiftsWhoComesBack) {
   serve::TenantService service(system_allocator());
   ASSERT_TRUE(service.resize(3));
+  constexpr auto standard = static_cast<std::uint32_t>(ServiceClass::standard);
   service.note(0, ServiceClass::standard, true);
   service.note(1, ServiceClass::standard, true);
-  service.note(2, ServiceClass::batch, false);
-  service.settle();
   service.charge(0, 32, 16);
   service.charge(1, 32, 32);
   EXPECT_EQ(service.had(0), 2 * serve::kServiceUnit);
   EXPECT_EQ(service.had(1), serve::kServiceUnit);
   service.note(1, ServiceClass::standard, false);
-  service.settle();
   service.charge(0, 160, 16);
+  service.pass(standard, service.had(0));
   service.note(1, ServiceClass::standard, true);
-  service.settle();
   EXPECT_EQ(service.had(1), service.had(0)) << "idleness banks nothing";
   service.note(2, ServiceClass::batch, true);
-  service.settle();
   EXPECT_EQ(service.had(2), 0u) << "another class is no measure";
   service.begin(1);
   EXPECT_EQ(service.had(1), 0u);
 }
 
-TEST(TenantService, TheOrderOfTenantsDecidesNothing) {
-  for (const bool swapped : {false, true}) {
-    serve::TenantService service(system_allocator());
-    ASSERT_TRUE(service.resize(4));
-    const std::uint32_t more = swapped ? 0 : 1, less = swapped ? 1 : 0;
-    const auto note = [&](bool first, bool others) {
-      for (std::uint32_t t = 0; t < 4; ++t) service.note(t, ServiceClass::standard, t < 2 ? first : others);
-      service.settle();
-    };
-    note(true, false);
-    service.charge(more, 80, 16);
-    service.charge(less, 16, 16);
-    note(false, false);  // both leave in one step
-    note(false, true);   // and two come in another
-    for (const std::uint32_t t : {2u, 3u}) EXPECT_EQ(service.had(t), 5 * serve::kServiceUnit) << t;
-  }
-}
-TEST(TenantService, WhoLeavesInAStepIsNoMeasureOfWhoComesInIt) {
-  for (const bool swapped : {false, true}) {
-    serve::TenantService service(system_allocator());
-    ASSERT_TRUE(service.resize(3));
-    const std::uint32_t leaves = swapped ? 0 : 2, comes = swapped ? 2 : 0, stays = 1;
-    const auto note = [&](bool first_is_there) {
-      for (std::uint32_t t = 0; t < 3; ++t)
-        service.note(t, ServiceClass::standard, t == stays || (t == leaves) == first_is_there);
-      service.settle();
-    };
-    note(true);
-    service.charge(leaves, 16, 16);
-    service.charge(stays, 80, 16);
-    note(false);
-    EXPECT_EQ(service.had(comes), service.had(stays));
-  }
+TEST(TenantService, WhoWaitsIsNoMeasureOfWhoComes) {
+  serve::TenantService service(system_allocator());
+  ASSERT_TRUE(service.resize(3));
+  service.note(0, ServiceClass::standard, true);  // its rate is used up: it gets nothing
+  service.note(1, ServiceClass::standard, true);
+  service.charge(1, 80, 16);
+  service.pass(static_cast<std::uint32_t>(ServiceClass::standard), service.had(1));
+  service.note(2, ServiceClass::standard, true);
+  EXPECT_EQ(service.had(2), service.had(1));
+  service.pass(static_cast<std::uint32_t>(ServiceClass::standard), 0);
+  service.note(2, ServiceClass::standard, true);
+  EXPECT_EQ(service.had(2), service.had(1)) << "virtual time does not go back";
 }
 
 }  // namespace

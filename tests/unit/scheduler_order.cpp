@@ -173,6 +173,154 @@ TEST_F(SchedulerOrder, AFloorThatWaitsLongEnoughGetsItsPages) {
   EXPECT_LE(waited, 8 + 44) << "its patience, and what runs";
 }
 
+/// A floor of 8 pages that ends is followed by another, and a user's 6 pages never are free beside one.
+TEST_F(SchedulerOrder, AUserThatLacksPagesHasThemBeforeTheNextFloor) {
+  begin(two_slots(), 3);
+  const Handle user = tenant(ServiceClass::interactive), batch = tenant(ServiceClass::batch);
+  for (std::uint64_t number = 10; number < 20; ++number) bench_->step({ask(number, batch, 100, 20)});
+  ASSERT_NE(slot_of(10), kNone);
+  bench_->step({ask(1, user, 90, 4)});
+  ASSERT_EQ(slot_of(1), kNone) << "the floor's pages are its own";
+  std::uint64_t first = 0;
+  for (int i = 0; i < 40 && first == 0; ++i)
+    for (const std::uint64_t number : admitted(bench_->step())) first = first == 0 ? number : first;
+  EXPECT_EQ(first, 1u);
+}
+
+TEST_F(SchedulerOrder, WhoComputesNothingDoesNotKeepTheFloor) {
+  SchedulerLimits limits = four_slots();
+  limits.floor_patience = 8;
+  begin(limits, 2);
+  const Handle user = tenant(ServiceClass::interactive);
+  hold_floor();
+  const Handle batch = tenant(ServiceClass::batch);
+  bench_->step({ask(1, user, 16, 100), ask(2, batch, 16, 4)});
+  Arrival blocked;
+  blocked.kind = ArrivalKind::client_blocked;
+  const auto& state = bench_->scheduler.state();
+  blocked.subject = state.slots[slot_of(99)].request;
+  bench_->step({blocked});
+  steps(10);
+  EXPECT_EQ(state.floor_slot, kNone) << "its client has not read for 8 steps";
+  EXPECT_NE(slot_of(99), kNone) << "and it keeps its slot";
+  EXPECT_EQ(preempted(bench_->step({ask(3, user, 16, 4)})), 99u) << "until somebody takes it";
+}
+
+TEST_F(SchedulerOrder, AStandingMachineTakesTheFloorFromWhoWaitsForItsClient) {
+  begin(four_slots(), 2);
+  const Handle user = tenant(ServiceClass::interactive);
+  hold_floor();
+  bench_->step({ask(1, user, 16, 100)});
+  const auto& state = bench_->scheduler.state();
+  std::vector<Arrival> blocked(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    blocked[i].kind = ArrivalKind::client_blocked;
+    blocked[i].subject = state.slots[slot_of(i == 0 ? 99 : 1)].request;
+  }
+  bench_->step(blocked);
+  steps(2);
+  ASSERT_TRUE(state.runs.empty());
+  EXPECT_EQ(preempted(bench_->step({ask(2, user, 16, 4)})), 99u);
+  EXPECT_NE(slot_of(2), kNone);
+}
+
+/// A tenant that always has a request in a slot, and none in its queue, is behind by what others had, and then floods.
+TEST_F(SchedulerOrder, WhoIsNeverIdleBanksNoService) {
+  begin(four_slots(), 4);
+  const Handle heavy = tenant(ServiceClass::interactive), light = tenant(ServiceClass::interactive);
+  const auto& tenants = bench_->scheduler.state().tenants;
+  std::uint64_t number = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<Arrival> more;
+    if (tenants[row_of(heavy)].queued < 4) more.push_back(ask(++number, heavy, 16, 8));
+    if (i % 10 == 0 && tenants[row_of(light)].queued == 0) more.push_back(ask(++number, light, 16, 12));
+    bench_->step(more);
+  }
+  const std::uint64_t before = tenants[row_of(heavy)].ledger.computed_tokens;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<Arrival> more;
+    if (tenants[row_of(heavy)].queued < 4) more.push_back(ask(++number, heavy, 16, 8));
+    if (tenants[row_of(light)].queued < 4) more.push_back(ask(++number, light, 16, 8));
+    bench_->step(more);
+  }
+  EXPECT_GT(tenants[row_of(heavy)].ledger.computed_tokens - before, 200u) << "of 1,000 that four slots compute";
+}
+
+/// A tenant that its rate holds back is no measure of whoever comes.
+TEST_F(SchedulerOrder, WhoComesIsLiftedToWhoIsServedAndNotToWhoWaits) {
+  begin(four_slots(), 4);
+  const Handle heavy = tenant(ServiceClass::interactive);
+  Arrival a;
+  a.kind = ArrivalKind::create_tenant;
+  a.quota.service = ServiceClass::interactive;
+  a.quota.max_slots = 4;
+  a.quota.decode_tokens_per_s = 1;
+  const Handle slow = bench_->step({a}).events[0].subject;
+  const auto& tenants = bench_->scheduler.state().tenants;
+  std::uint64_t number = 0;
+  const auto flood = [&](const std::vector<Handle>& who, int count) {
+    for (int i = 0; i < count; ++i) {
+      std::vector<Arrival> more;
+      for (const Handle t : who)
+        if (tenants[row_of(t)].queued < 3) more.push_back(ask(++number, t, 16, 8));
+      bench_->step(more);
+    }
+  };
+  flood({heavy, slow}, 2000);
+  const Handle fresh = tenant(ServiceClass::interactive);
+  const std::uint64_t before = tenants[row_of(heavy)].ledger.computed_tokens;
+  flood({heavy, slow, fresh}, 100);
+  EXPECT_GT(tenants[row_of(heavy)].ledger.computed_tokens - before, 200u) << "of 1,000 that four slots compute";
+}
+
+TEST_F(SchedulerOrder, TenantsThatFillTheQueueLeavePlacesForOthers) {
+  SchedulerLimits limits = two_slots();
+  limits.queue = 64;
+  limits.arrivals = 512;
+  zrt::test::SchedulerBench bench(limits);
+  std::vector<Handle> crowd;
+  for (int i = 0; i < 5; ++i) crowd.push_back(bench.tenant(ServiceClass::batch));
+  const Handle user = bench.tenant(ServiceClass::interactive);
+  for (int i = 0; i < 8; ++i) {
+    std::vector<Arrival> more;
+    for (int j = 0; j < 100; ++j) more.push_back(bench.request(crowd[static_cast<std::size_t>(j % 5)], 16, 40));
+    bench.step(more);
+  }
+  EXPECT_NE(find(bench.step({bench.request(crowd[0], 16, 4)}), EventKind::refused), nullptr);
+  EXPECT_LT(bench.scheduler.state().queued, 60u);
+  std::vector<Arrival> answers;
+  for (int i = 0; i < 4; ++i) answers.push_back(bench.request(user, 16, 4));
+  EXPECT_EQ(find(bench.step(answers), EventKind::refused), nullptr);
+}
+
+/// With one slot, in which nobody finds anybody's prefixes: what was computed before a preemption is not computed again.
+TEST_F(SchedulerOrder, WhatWasPreemptedFindsItsOwnPagesAgain) {
+  SchedulerLimits limits = two_slots();
+  limits.step_tokens = 17;
+  begin(limits, 1);
+  const Handle user = tenant(ServiceClass::interactive), batch = tenant(ServiceClass::batch);
+  const auto alone = [](Arrival a) {
+    a.shares = false;
+    return a;
+  };
+  const auto& state = bench_->scheduler.state();
+  bench_->step({alone(ask(1, batch, 100, 4))});
+  for (std::uint64_t number = 2; number < 8; ++number) {
+    steps(2);
+    bench_->step({alone(ask(number, user, 4, 1))});
+    bench_->step();
+  }
+  steps(12);
+  const TenantLedger& ledger = *bench_->scheduler.ledger(batch);
+  EXPECT_EQ(ledger.requests_finished, 1u);
+  EXPECT_GE(ledger.preemptions, 3u);
+  EXPECT_LE(ledger.recomputed_tokens, 16 * ledger.preemptions) << "the page in the making, each time";
+  EXPECT_EQ(ledger.cached_tokens, 0u) << "it found nobody's";
+  EXPECT_EQ(state.tree.size(), 0u) << "its pages went with it";
+  bench_->step({alone(ask(9, batch, 100, 1))});
+  EXPECT_EQ(ledger.cached_tokens, 0u);
+}
+
 TEST(TenantSessions, BelongToOneTenantAndEndTheirRequests) {
   zrt::test::SchedulerBench bench(four_slots());
   const Handle alice = bench.tenant(ServiceClass::standard), bob = bench.tenant(ServiceClass::standard);

@@ -120,29 +120,14 @@ class ModelWitness {
         if (r.tenant == tenants_[t].id && counts(m, r)) return true;
     return false;
   }
-  /// Tenants that come back are lifted to the least of those of their class that stayed, or else to the one that left
-  /// last, whatever order they stand in.
+  /// Tenants that come back are lifted to what the tenant had for which a model stepped last, whatever order they stand in.
   void note_tenants() {
-    constexpr auto kNobody = ~std::uint64_t{0};
-    std::array<std::uint64_t, serve::kServiceClasses> stayed{}, left{};
-    stayed.fill(kNobody);
-    std::vector<std::size_t> back, away;
     for (std::size_t t = 0; t < tenants_.size(); ++t) {
       if (!tenants_[t].live) continue;
-      const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
       const bool busy = asks(t);
-      if (busy && kept_[t].busy) stayed[c] = std::min(stayed[c], kept_[t].had);
-      if (busy && !kept_[t].busy) back.push_back(t);
-      if (!busy && kept_[t].busy) away.push_back(t);
+      const std::uint64_t time = time_[static_cast<std::size_t>(tenants_[t].quota.service)];
+      if (busy && !kept_[t].busy) kept_[t].had = std::max(kept_[t].had, time);
       kept_[t].busy = busy;
-    }
-    for (const std::size_t t : away) {
-      const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
-      last_[c] = left[c] = std::max(left[c], kept_[t].had);
-    }
-    for (const std::size_t t : back) {
-      const auto c = static_cast<std::size_t>(tenants_[t].quota.service);
-      kept_[t].had = std::max(kept_[t].had, stayed[c] == kNobody ? last_[c] : stayed[c]);
     }
   }
   void front(std::size_t m, Model& model) const {
@@ -231,6 +216,10 @@ class ModelWitness {
   void turns(std::size_t stepped, bool failed) {
     moves_ += failed ? 1 : 0;
     ++steps_;
+    if (stepped < engines_.size() && models_[stepped].service < serve::kServiceClasses) {
+      std::uint64_t& time = time_[models_[stepped].service];
+      time = std::max(time, models_[stepped].had);
+    }
     if (stepped < engines_.size() && models_[stepped].ready &&
         models_[stepped].since + (moves_ - models_[stepped].until_step) + 1 < script_.turn_patience)
       for (std::size_t m = 0; m < engines_.size(); ++m)
@@ -290,7 +279,7 @@ class ModelWitness {
   std::vector<SetTenant>& tenants_;
   std::vector<Kept> kept_;
   std::vector<Model> models_;
-  std::array<std::uint64_t, serve::kServiceClasses> last_{};
+  std::array<std::uint64_t, serve::kServiceClasses> time_{};  ///< virtual, by class
   std::uint64_t steps_ = 0;
   std::uint32_t moves_ = 0;  ///< models that did not come back
 };

@@ -69,6 +69,7 @@ struct ScriptEvent {
   std::uint32_t shared = 0;  ///< prompt tokens from the forest of prefixes
   std::uint32_t branch = 0;  ///< which of the prefixes
   std::uint32_t adapter = 0;
+  bool shares = true;  ///< its pages may be found by others
   std::uint32_t prompt = 1;
   std::uint32_t most = 1;
   std::uint32_t continues = 0;  ///< request whose tokens begin the prompt, or 0
@@ -236,6 +237,7 @@ class ScriptWriter {
       lengths(e, kind);
       e.branch = draw_.chance(0.8) ? branch : draw_.below(3);
       e.adapter = static_cast<std::uint32_t>(mixed(script_.seed, e.request) % (script_.adapters + 1));
+      e.shares = mixed(script_.seed, 0x5a) % 3 != 0 || mixed(script_.seed, 0x5b + e.request) % 2 != 0;
       e.continues = last != 0 && draw_.chance(0.3) ? last : 0;
       if (draw_.chance(fail_)) e.fails_at = draw_.from(1, 6);
       constexpr std::uint64_t kTargets[] = {0, 1, 3'000'000, 60'000'000};
@@ -321,6 +323,7 @@ class ScriptWriter {
   if (e.tenant != 0) add("tenant", e.tenant);
   if (e.session != 0) add("session", e.session);
   if (e.request != 0) add("request", e.request);
+  if (!e.shares) text += " alone";
   if (e.model != 0) add("model", e.model);
   if (e.act == Action::create || e.act == Action::change) {
     text += std::string(" ") + kClasses[static_cast<int>(e.quota.service)];

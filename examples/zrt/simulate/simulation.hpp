@@ -191,6 +191,7 @@ template <class Rules> class Simulation {
         a.prompt = e.prompt;
         a.most = e.most;
         a.adapter = e.adapter;
+        a.shares = e.shares;
         a.step_latency = e.target;
         return Turn::now;
       }

@@ -30,8 +30,8 @@ struct Seen {
   bool submitted = false;
   bool answered = false;  ///< accepted or refused
   bool accepted = false;
+  bool admitted = false;  ///< once or more
   bool waits = false;
-  bool live = false;  ///< waits or runs
   bool complete = false;
   bool ended = false;
   bool cancelled = false;
@@ -73,7 +73,6 @@ template <class Rules> class Witness {
       r.generated += 1 + o.accepted;
       r.complete = o.last || r.generated == r.most;
     }
-    if (o.failed || r.complete) leave(r, tenant);
   }
 
   void see(const serve::StepEvent& e, const State& s) {
@@ -101,6 +100,8 @@ template <class Rules> class Witness {
         if ((e.refusal == serve::Refusal::queue_full || e.refusal == serve::Refusal::tenant_queue_full) &&
             (e.retry_after == 0 || e.retry_after > 60'000'000'000u))
           fail("a full queue does not say when to come back");
+        if (e.refusal == serve::Refusal::queue_full && left_of(row_of_subject(e)) < places_for(row_of_subject(e), s))
+          fail("a request is refused though its tenant has a place in the queue");
         return;
       case serve::EventKind::admitted:
         return admit(requests_[e.tag], e);
@@ -133,6 +134,8 @@ template <class Rules> class Witness {
     fairness(s);
     classes(s);
     floor(s);
+    floor_is_used(s);
+    users(s);
     visits(s);
     clients(s);
     ledgers(s);
@@ -148,15 +151,18 @@ template <class Rules> class Witness {
     std::uint32_t most_queued = 0;  ///< the same
     std::uint32_t open = 0;         ///< sessions
     std::uint64_t first = 0;        ///< the request that waited for the floor before the step; 0: none
-    std::uint32_t live = 0;         ///< requests that wait or run
+    std::uint32_t waiting = 0;      ///< requests
     RateWindow decoded{};
     RateWindow prefilled{};
     std::uint64_t service = 0;  ///< with lifts
     std::uint64_t served = 0;   ///< without
     std::uint64_t most_cost = 0;
     std::uint64_t most_slots = 0;
-    std::uint32_t weight = 1;  ///< at its last run
+    std::uint32_t weight = 1;          ///< at its last run
+    std::uint32_t least_weight = ~0u;  ///< that it has had
     std::uint64_t delivered = 0;
+    std::uint64_t computed = 0;  ///< positions, each once
+    std::uint64_t cached = 0;    ///< positions that requests found when they were first admitted
     std::uint64_t accepted = 0;
     std::uint64_t ended = 0;
   };
@@ -165,9 +171,13 @@ template <class Rules> class Witness {
     bool open = false;
     std::uint64_t served_a = 0;
     std::uint64_t served_b = 0;
-    std::uint64_t gap = 0;
   };
 
+  /// A tenant whose request was admitted in the step, and its service before.
+  struct Admitted {
+    std::uint32_t tenant = 0;
+    std::uint64_t service = 0;
+  };
   /// How often a tenant came to the floor while another of its class waited for it, and how often it may.
   struct Visits {
     std::uint64_t count = 0;    ///< of those that brought it service at once
@@ -190,67 +200,82 @@ template <class Rules> class Witness {
     serve_positions(r, row, known, known + accepted);
   }
   void serve_positions(Seen& r, std::uint32_t row, std::uint32_t begin, std::uint32_t end) {
-    std::uint64_t cost = 0;
-    for (std::uint32_t p = std::max(begin, r.computed); p < end; ++p) cost += p < r.prompt ? 1 : 2;
-    r.computed = std::max(r.computed, end);
     Kept& t = tenants_[row];
+    std::uint64_t cost = 0;
+    for (std::uint32_t p = std::max(begin, r.computed); p < end; ++p, ++t.computed) cost += p < r.prompt ? 1 : 2;
+    r.computed = std::max(r.computed, end);
     t.service += cost * serve::kServiceUnit / t.weight;
     t.served += cost * serve::kServiceUnit / t.weight;
   }
 
   void accept(Seen& r, std::uint32_t row, const State& s) {
     if (r.answered) return fail("a request is accepted twice");
-    if (waiting_ >= s.limits.queue + s.limits.slots - running())
-      fail("more requests wait than the queue and the free slots hold");
+    if (waiting_ >= s.limits.queue + s.limits.slots) fail("more requests wait than the queue and the slots hold");
     if (r.prompt + r.most > std::max(tenants_[row].context, s.tenants[row].quota.max_context))
       fail("a request longer than its tenant's context is accepted");
-    r.answered = r.accepted = r.waits = r.live = true;
+    const std::uint32_t own = left_of(row);
+    if (live() > 1 && own >= places_for(row, s) + s.limits.slots)
+      fail("a tenant's requests take the places of others in the queue");
+    r.answered = r.accepted = r.waits = true;
     r.tenant = row;
     ++waiting_;
     Kept& t = tenants_[row];
-    std::uint32_t own = 0;
-    for (const Seen& other : requests_)
-      own += other.accepted && !other.ended && other.tenant == row && (other.waits || other.complete) ? 1u : 0u;
     const serve::TenantQuota& quota = s.tenants[row].quota;
-    if (own > std::max(t.most_queued, quota.max_queued) + s.limits.slots)
+    if (own >= std::max(t.most_queued, quota.max_queued) + s.limits.slots)
       fail("more requests of a tenant wait or are unread than its queue and the slots hold");
     ++t.accepted;
-    if (t.live++ == 0) lift(row);
+    if (t.waiting++ == 0) lift(row);
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
     const std::uint32_t read = short_steps_ ? 1 : zrt::kPageTokens;
     const std::uint32_t steps = (r.prompt + r.most) / read + r.most + 4;
     longest_ = std::max(longest_, steps);
   }
 
-  [[nodiscard]] std::uint32_t running() const {
+  /// Requests of a tenant that wait, or are complete and unread.
+  [[nodiscard]] std::uint32_t left_of(std::uint32_t row) const {
+    std::uint32_t own = 0;
+    for (const Seen& r : requests_)
+      own += r.accepted && !r.ended && r.tenant == row && (r.waits || r.complete) ? 1u : 0u;
+    return own;
+  }
+  [[nodiscard]] std::uint32_t live() const {
     std::uint32_t count = 0;
-    for (const Seen& r : requests_) count += r.live && !r.waits ? 1u : 0u;
+    for (const Kept& t : tenants_) count += t.handle != 0 ? 1u : 0u;
     return count;
   }
-
-  void lift(std::uint32_t row) {
-    const auto c = tenants_[row].service_class;
-    std::uint64_t least = last_service_[static_cast<std::size_t>(c)];
-    bool any = false;
-    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
-      if (i == row || tenants_[i].handle == 0 || tenants_[i].live == 0 || tenants_[i].service_class != c) continue;
-      least = any ? std::min(least, tenants_[i].service) : tenants_[i].service;
-      any = true;
+  /// How many there may be of a tenant, because of all that there are.
+  [[nodiscard]] std::uint64_t places_for(std::uint32_t row, const State& s) const {
+    std::uint32_t all = 0;
+    for (const Seen& r : requests_) all += r.accepted && !r.ended && (r.waits || r.complete) ? 1u : 0u;
+    const std::uint64_t left = s.limits.queue > all ? s.limits.queue - all : 0;
+    if (live() < 2) return left == 0 ? 0 : ~0u;
+    switch (tenants_[row].service_class) {
+      case serve::ServiceClass::interactive:
+        return 8 * left;
+      case serve::ServiceClass::standard:
+        return 4 * left;
+      case serve::ServiceClass::batch:
+        break;
     }
-    tenants_[row].service = std::max(tenants_[row].service, least);
+    return 2 * left;
   }
 
-  void leave(Seen& r, std::uint32_t row) {
-    if (!r.live) return;
-    r.live = false;
-    if (--tenants_[row].live == 0)
-      last_service_[static_cast<std::size_t>(tenants_[row].service_class)] = tenants_[row].service;
+  /// Of a refused request's tenant.
+  [[nodiscard]] static std::uint32_t row_of_subject(const serve::StepEvent& e) { return serve::row_of(e.subject); }
+  [[nodiscard]] std::uint64_t& time_of(std::uint32_t row) {
+    return time_[static_cast<std::size_t>(tenants_[row].service_class)];
   }
+  void lift(std::uint32_t row) { tenants_[row].service = std::max(tenants_[row].service, time_of(row)); }
 
   void admit(Seen& r, const serve::StepEvent& e) {
     if (!r.waits) return fail("a request that does not wait is admitted");
-    admitted_.push_back(serve::row_of(e.tenant));
+    const std::uint32_t row = serve::row_of(e.tenant);
+    admitted_.push_back({row, tenants_[row].service});
+    lift(row);
+    time_of(row) = tenants_[row].service;
+    if (!std::exchange(r.admitted, true)) tenants_[row].cached += e.value;
     r.waits = false;
+    --tenants_[row].waiting;
     --waiting_;
     r.computed = std::max(r.computed, e.value);
     if (e.value % zrt::kPageTokens != 0 || e.value >= r.prompt + r.generated)
@@ -276,6 +301,7 @@ template <class Rules> class Witness {
     ++preempted_;
     if (r.waits || r.ended) fail("a request that does not run is preempted");
     r.waits = true;
+    ++tenants_[row].waiting;
     ++waiting_;
     if (tenants_[row].service_class == serve::ServiceClass::interactive && tenants_[row].changed != step_)
       fail("an interactive request is preempted");
@@ -284,10 +310,9 @@ template <class Rules> class Witness {
   void end(Seen& r, const serve::StepEvent& e) {
     if (r.ended || !r.accepted) return fail("request " + std::to_string(e.tag) + " ends twice");
     r.ended = true;
-    if (r.waits) --waiting_;
-    r.waits = false;
     const std::uint32_t row = serve::row_of(e.tenant);
-    leave(r, row);
+    if (r.waits) --waiting_, --tenants_[row].waiting;
+    r.waits = false;
     ++tenants_[row].ended;
     const bool whole = e.end == serve::EndReason::stopped || e.end == serve::EndReason::length;
     if (whole && (!r.complete || r.delivered != r.generated)) fail("a request ends as complete before it is");
@@ -302,16 +327,16 @@ template <class Rules> class Witness {
   /// Nobody of a class is admitted before a tenant with less service that got nothing in this step and goes on waiting.
   void order(const State& s) {
     if (preempted_ != 0) return;
-    for (const std::uint32_t a : admitted_)
+    for (const auto& [a, service] : admitted_)
       for (std::uint32_t b = 0; b < tenants_.size(); ++b)
         if (tenants_[a].handle != 0 && tenants_[b].handle != 0 && !was_admitted(b) &&
             tenants_[a].service_class == tenants_[b].service_class && waits(s, b) &&
-            !blocked(s, tenants_[b].service_class) && tenants_[b].service + kRounding < tenants_[a].service)
+            !blocked(s, tenants_[b].service_class) && tenants_[b].service + kRounding < service)
           fail("tenant " + std::to_string(a) + " is admitted before tenant " + std::to_string(b));
   }
 
   [[nodiscard]] bool was_admitted(std::uint32_t tenant) const {
-    return std::find(admitted_.begin(), admitted_.end(), tenant) != admitted_.end();
+    return std::ranges::any_of(admitted_, [tenant](const Admitted& a) { return a.tenant == tenant; });
   }
 
   /// The lower classes hold the floor in turn, when both wait for it.
@@ -458,7 +483,8 @@ template <class Rules> class Witness {
     return false;
   }
   [[nodiscard]] std::uint64_t unfairness(const State& s, std::uint32_t row) const {
-    return tenants_[row].most_cost * tenants_[row].most_slots * serve::kServiceUnit / s.tenants[row].quota.weight;
+    const std::uint64_t slots = std::min<std::uint64_t>(tenants_[row].most_slots, s.limits.slots);
+    return tenants_[row].most_cost * slots * serve::kServiceUnit / tenants_[row].least_weight;
   }
 
   void close_pairs(std::uint32_t row) {
@@ -471,6 +497,7 @@ template <class Rules> class Witness {
       tenants_[i].context = s.tenants[i].quota.max_context;
       tenants_[i].sessions = s.tenants[i].quota.max_sessions;
       tenants_[i].most_queued = s.tenants[i].quota.max_queued;
+      tenants_[i].least_weight = std::min(tenants_[i].least_weight, s.tenants[i].quota.weight);
       tenants_[i].most_slots = std::max(tenants_[i].most_slots, std::uint64_t{s.tenants[i].quota.max_slots});
     }
     for (std::uint32_t a = 0; a < tenants_.size(); ++a)
@@ -483,11 +510,9 @@ template <class Rules> class Witness {
           pair.open = false;
           continue;
         }
-        if (!pair.open)
-          pair = {true, tenants_[a].served, tenants_[b].served, difference(tenants_[a].service, tenants_[b].service)};
+        if (!pair.open) pair = {true, tenants_[a].served, tenants_[b].served};
         const std::uint64_t apart = difference(tenants_[a].served - pair.served_a, tenants_[b].served - pair.served_b);
-        const std::uint64_t most = std::max(unfairness(s, a), unfairness(s, b));
-        if (apart > std::max(pair.gap, most) + most + kRounding)
+        if (apart > 2 * std::max(unfairness(s, a), unfairness(s, b)) + kRounding)
           fail("tenants " + std::to_string(a) + " and " + std::to_string(b) + " are served apart by " +
                std::to_string(apart / serve::kServiceUnit));
       }
@@ -525,6 +550,22 @@ template <class Rules> class Witness {
       ++floor_gap_;
     if (floor_gap_ > s.limits.floor_patience + s.limits.slots * longest_)
       fail("lower classes have waited for the floor for " + std::to_string(floor_gap_) + " steps");
+  }
+
+  /// Who computes nothing does not keep the floor.
+  void floor_is_used(const State& s) {
+    const auto has_run = [&s](const serve::PlannedRun& run) { return run.slot == s.floor_slot; };
+    const bool idle = s.floor_slot != serve::kNone && !std::ranges::any_of(s.runs, has_run);
+    floor_idle_ = idle && s.work[s.floor_slot].admitted != s.step ? floor_idle_ + 1 : 0;
+    if (floor_idle_ > s.limits.floor_patience + 1) fail("the floor is kept by a request that computes nothing");
+  }
+  /// While an interactive request lacks pages at most one floor begins, and one more in each `floor_patience` steps.
+  void users(const State& s) {
+    const bool begun = s.floor_slot != serve::kNone && s.work[s.floor_slot].admitted == s.step;
+    if (users_waited_ != 0 && begun && ++floors_begun_ > 1 + users_waited_ / std::max(1u, s.limits.floor_patience))
+      fail("an interactive request waits for pages behind one floor after another");
+    users_waited_ = blocked(s, serve::ServiceClass::interactive) ? users_waited_ + 1 : 0;
+    if (users_waited_ == 0) floors_begun_ = 0;
   }
 
   /// A tenant that is d tokens behind another comes to the floor at most d + 1 times before it, by weight. What ends there
@@ -572,7 +613,8 @@ template <class Rules> class Witness {
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
       if (tenants_[i].handle == 0) continue;
       const serve::TenantLedger& l = s.tenants[i].ledger;
-      if (l.delivered_tokens != tenants_[i].delivered || l.requests_accepted != tenants_[i].accepted ||
+      if (l.delivered_tokens != tenants_[i].delivered || l.computed_tokens != tenants_[i].computed ||
+          l.cached_tokens != tenants_[i].cached || l.requests_accepted != tenants_[i].accepted ||
           l.requests_finished + l.requests_ended_early != tenants_[i].ended)
         fail("the ledger of tenant " + std::to_string(i) + " is wrong");
     }
@@ -583,8 +625,8 @@ template <class Rules> class Witness {
   std::vector<Seen>& requests_;
   std::vector<Kept> tenants_;
   std::vector<Pair> pairs_;
-  std::vector<Visits> visits_;  ///< [who waits][who comes]
-  std::array<std::uint64_t, serve::kServiceClasses> last_service_{};
+  std::vector<Visits> visits_;                                ///< [who waits][who comes]
+  std::array<std::uint64_t, serve::kServiceClasses> time_{};  ///< virtual, by class
   std::string broken_{};
   std::uint64_t step_ = 0;
   std::uint64_t now_ = 0;
@@ -592,8 +634,11 @@ template <class Rules> class Witness {
   std::uint32_t preempted_ = 0;
   std::uint32_t longest_ = 0;
   std::uint32_t last_floor_ = serve::kNone;  ///< class
-  std::vector<std::uint32_t> admitted_{};    ///< tenants of this step
+  std::vector<Admitted> admitted_{};
   std::uint32_t floor_gap_ = 0;
+  std::uint32_t floor_idle_ = 0;    ///< steps in which its holder computed nothing
+  std::uint32_t users_waited_ = 0;  ///< steps in which an interactive request lacked pages
+  std::uint32_t floors_begun_ = 0;  ///< in these
   bool throttled_ = false;
   bool short_steps_ = false;
 };

@@ -454,7 +454,6 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
           asks[t] |= models[m].engine->use(tenants[t].ids[m]).busy ? 1u << m : 0u;
         service.note(t, tenants[t].quota.service, asks[t] != 0 || !keeps(ModelRule::lift_service));
       }
-      service.settle();
       for (std::uint32_t t = 0; t < kMostTenants; ++t) {
         if (!tenants[t].live) continue;
         const auto rank = static_cast<std::uint32_t>(tenants[t].quota.service);
@@ -470,6 +469,7 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
     /// Tells the others what each tenant had of a model's step.
     void share(std::size_t stepped) noexcept {
       if (models.size() < 2) return;
+      service.pass(states[stepped].service, states[stepped].had);
       for (std::uint32_t t = 0; t < kMostTenants; ++t) {
         Tenant& tenant = tenants[t];
         if (!tenant.live) continue;

@@ -35,6 +35,7 @@ struct EngineOptions {
   std::uint32_t prefix_pages = 0;   ///< of `pages`, those that slots leave to prefixes that nobody uses at the moment
   SipKey prefix_key{};              ///< of the hashes by which prefixes are found: random where tenants may be hostile
   std::uint32_t kept_states = 0;    ///< states of recurrent or windowed models, from which later requests resume
+  std::uint32_t model = 0;          ///< the host's number of the model, which rows of slots and keys of prefixes hold
   DType kv_type = DType::f16;       ///< f32, f16, bf16, q8_0 or q4_0, see KvPage
   std::string_view packed_file{};   ///< keeps weights as the CPU packs them for the next start
   bool embeddings = false;          ///< a decoder gives embeddings, not tokens; an encoder does so anyway

@@ -94,8 +94,8 @@ template <class B> class Serving {
     scheduler_->admit(true);
     return {};
   }
-  /// Bytes of states that wait for whoever resumes from them.
-  [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_.size(); }
+  /// Bytes of states that wait for whoever resumes from them, and of texts that are guessed from.
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_.size() + (said_ ? said_->bytes() : 0); }
 
   [[nodiscard]] Scheduler& scheduler() noexcept { return *scheduler_; }
   [[nodiscard]] serve::SlotTable<B>& slots() noexcept { return *slots_; }
@@ -128,6 +128,7 @@ template <class B> class Serving {
   }
   [[nodiscard]] Result<void> remove(TenantId tenant) noexcept {
     if (auto r = manage(serve::ArrivalKind::remove_tenant, tenant, {}); !r) return pass(r);
+    if (said_) said_->forget(handle(tenant));
     --tenants_;
     return {};
   }
@@ -363,6 +364,7 @@ template <class B> class Serving {
     l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;
     l.key = options.prefix_key;
+    l.model = options.model;
     l.kv_type = static_cast<std::uint32_t>(options.kv_type);
     if (options.clock.now != nullptr) {
       l.slow_steps = 1;

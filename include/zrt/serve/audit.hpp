@@ -112,7 +112,7 @@ class Audit {
     const SlotRow& row = s.slots[slot];
     const SlotWork& w = s.work[slot];
     const RequestRow& r = s.requests[w.request];
-    const PrefixScope scope = s.tenants[r.tenant].scope(r.tenant);
+    const PrefixScope scope = s.domain(w.request).scope;
     std::uint32_t end = row.position;
     std::uint32_t drafts = 0;
     for (const PlannedRun& run : s.runs)
@@ -124,6 +124,9 @@ class Audit {
       return broken("slot ", slot, " has ", row.speculative_tokens, " guesses, its run ", drafts);
     if (row.pages != pages_for(end))
       return broken("slot ", slot, " lists ", row.pages, " pages for ", end, " positions");
+    const bool whole = s.tenants[r.tenant].quota.service == ServiceClass::interactive || r.preemptions >= 2;
+    if (whole && w.charge < s.need(r))
+      return broken("slot ", slot, " has ", w.charge, " pages set aside of ", s.need(r));
     if (row.pages > w.charge) return broken("slot ", slot, " lists more pages than its charge, ", w.charge);
     if (w.in_tree > row.pages || w.in_tree * kPageTokens > row.position)
       return broken("slot ", slot, " shares pages that are not full");
@@ -137,7 +140,7 @@ class Audit {
       if (m.scope != scope) return broken("slot ", slot, " lists page ", page, " of another scope");
       if (i < w.in_tree) {
         if (!s.tree.contains(page) || s.tree.parent(page) != (i == 0 ? kNone : s.list(slot)[i - 1]) ||
-            !(s.tree.domain(page) == s.domain(r)))
+            !(s.tree.domain(page) == s.domain(w.request)))
           return broken("page ", i, " of slot ", slot, " is not where the tree has it");
         for (std::uint32_t t = 0; t < kPageTokens; ++t)
           if (s.tree.tokens(page)[t] != r.tokens[i * kPageTokens + t])
@@ -189,7 +192,9 @@ class Audit {
       bool alive = false;
       for (std::uint32_t t = 0; t < s.tenants.size(); ++t)
         alive = alive || (s.tenants[t].live && s.tenants[t].scope(t) == s.pages.meta()[page].scope);
-      if (!alive) return broken("page ", page, " is of a tenant that is gone");
+      const PrefixScope scope = s.pages.meta()[page].scope;
+      const bool own = (scope & kRequestScope) != 0 && s.find_request(scope & ~kRequestScope) != kNone;
+      if (!alive && !own) return broken("page ", page, " is of a tenant or a request that is gone");
     }
     return {};
   }

@@ -17,8 +17,13 @@ template <class Rules> class FairAdmission {
   explicit FairAdmission(SchedulerState<Rules>& state) noexcept : s_(state) {}
 
   void run() noexcept {
-    for (TenantRow& t : s_.tenants) t.waits_for_pages = false;
+    user_waits_ = false;
+    for (TenantRow& t : s_.tenants) {
+      user_waits_ = user_waits_ || (t.waits_for_pages && t.quota.service == ServiceClass::interactive);
+      t.waits_for_pages = false;
+    }
     if (!s_.admits) return;
+    if (s_.floor_idle > s_.limits.floor_patience) s_.free_floor();
     admit_floor();
     for (std::uint32_t c = 0; c < kServiceClasses; ++c) admit_class(static_cast<ServiceClass>(c));
   }
@@ -96,7 +101,8 @@ template <class Rules> class FairAdmission {
     return t.charge + s_.need(s_.requests[t.first]) <= t.quota.max_pages;
   }
 
-  /// Gives the floor to one of the lower classes when nobody holds it and somebody waits.
+  /// Gives the floor to one of the lower classes when nobody holds it and somebody waits. An interactive request that
+  /// lacked pages in the step before has them first.
   void admit_floor() noexcept {
     gated_ = false;
     if (s_.limits.slots < 2 || !s_.keeps(Rule::floor_slot) || s_.floor_slot != kNone) return;
@@ -110,7 +116,8 @@ template <class Rules> class FairAdmission {
       s_.floor_waited = 0;
       return;
     }
-    if (admit(tenant, true) == Found::admitted) {
+    const bool yields = user_waits_ && s_.floor_waited < s_.limits.floor_patience && s_.keeps(Rule::yield_floor);
+    if (!yields && admit(tenant, true) == Found::admitted) {
       s_.floor_to_batch = c == ServiceClass::standard && s_.keeps(Rule::floor_turns);
       s_.floor_waited = 0;
       return;
@@ -212,6 +219,8 @@ template <class Rules> class FairAdmission {
     r.slot = slot;
     TenantRow& t = s_.tenants[r.tenant];
     ++t.slots;
+    s_.lift(t);
+    s_.virtual_time[static_cast<std::size_t>(t.quota.service)] = t.service;
     SlotRow& row = s_.slots[slot];
     row.tenant = s_.tenant_handle(r.tenant);
     row.session = r.session == kNone ? 0 : handle_of(r.session, s_.sessions[r.session].generation);
@@ -226,13 +235,16 @@ template <class Rules> class FairAdmission {
     w.admitted = s_.step;
     w.floor = floor;
     w.complete_charge = floor || s_.charges_all(r);
-    if (floor) s_.floor_slot = slot;
+    if (floor) {
+      s_.floor_slot = slot;
+      s_.floor_idle = 0;
+    }
     s_.set_charge(slot, pages);
     take_prefix(slot);
     w.entered_at = row.position;
     row.stage = r.generated != 0 && row.position + 1 == r.known() ? SlotStage::decode : SlotStage::prefill;
     if (r.charged < row.position) r.charged = row.position;
-    t.ledger.cached_tokens += row.position;
+    if (r.preemptions == 0 || !s_.keeps(Rule::count_cached)) t.ledger.cached_tokens += row.position;
     ++t.ledger.admissions;
     s_.tell(EventKind::admitted, request, row.position);
   }
@@ -240,8 +252,8 @@ template <class Rules> class FairAdmission {
   /// Lists the pages of the tree that begin as the request does, but never its last token: that one is computed.
   void take_prefix(std::uint32_t slot) noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
-    const PrefixDomain domain = s_.domain(r);
-    const std::uint32_t most = r.shares ? (r.known() - 1) / kPageTokens : 0;
+    const PrefixDomain domain = s_.domain(s_.work[slot].request);
+    const std::uint32_t most = r.shares || r.preemptions != 0 ? (r.known() - 1) / kPageTokens : 0;
     std::uint32_t* list = s_.list(slot);
     std::uint32_t found = 0;
     std::uint32_t usable = 0;
@@ -265,7 +277,8 @@ template <class Rules> class FairAdmission {
   }
 
   SchedulerState<Rules>& s_;
-  bool gated_ = false;  ///< floating pages and the last free slot are the floor's
+  bool user_waits_ = false;  ///< an interactive request lacked pages in the step before
+  bool gated_ = false;       ///< floating pages and the last free slot are the floor's
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

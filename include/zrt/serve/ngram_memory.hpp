@@ -11,8 +11,8 @@ namespace zrt::inline ZRT_ABI::serve {
 
 /// The ends of the texts that a tenant's requests ended with, and where each run of three tokens last stood in them.
 ///
-/// Nobody's texts are guessed from another tenant's: the rows are the scheduler's rows of tenants, and a row forgets what
-/// it had when another tenant comes to it. 32 KiB a tenant, allocated once.
+/// Nobody's texts are guessed from another tenant's: the rows are the scheduler's rows of tenants, and those of a tenant
+/// that leaves are cleared. 32 KiB a tenant, allocated once.
 class NgramMemory {
  public:
   static constexpr std::uint32_t kTokens = 4096;    ///< of one tenant
@@ -39,6 +39,17 @@ class NgramMemory {
     for (std::uint32_t end = row->head + kRun; end < row->head + count; ++end) places(tenant)[hash(own + end)] = end;
     row->head += count;
     if (row->head > row->filled) row->filled = row->head;
+  }
+
+  /// Clears what a tenant's texts said, behind its last request.
+  void forget(Handle tenant) noexcept {
+    const std::uint32_t at = row_of(tenant);
+    if (at >= rows_.size() || rows_[at].owner != tenant) return;
+    rows_[at] = {};
+    for (std::uint32_t i = 0; i < kTokens; ++i) tokens(tenant)[i] = places(tenant)[i] = 0;
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return (tokens_.size() + places_.size()) * sizeof(std::uint32_t) + rows_.size() * sizeof(Row);
   }
 
   /// What followed the last three tokens of `text` where the tenant's texts had them last: at most `most`, often nothing.

@@ -10,9 +10,11 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
-/// Who shares prefixes: a tenant (its handle) or a group (its number under kGroupScope).
+/// Who finds a prefix: a tenant (its handle), a group (its number under kGroupScope), or the request that computed it and
+/// nobody else (its handle under kRequestScope).
 using PrefixScope = std::uint64_t;
 inline constexpr PrefixScope kGroupScope = std::uint64_t{1} << 63;
+inline constexpr PrefixScope kRequestScope = std::uint64_t{1} << 62;
 
 /// One row per page, in the layout that a kernel may read.
 struct PageMeta {

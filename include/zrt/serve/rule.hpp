@@ -36,13 +36,16 @@ enum class Rule : std::uint8_t {
   context_quota,         ///< a tenant's tokens per request
   session_quota,         ///< a tenant's sessions
   queue_depth,           ///< requests that wait
+  share_queue,           ///< tenants that fill the queue leave places for others
   count_unread,          ///< complete answers that nobody reads count as their tenant's waiting ones
   counter_order,         ///< the tenant with the least service is next
-  lift_counter,          ///< a tenant that comes back banks no service
+  lift_counter,          ///< a tenant banks no service
   weigh_service,         ///< service counts by weight
   charge_prefill,        ///< prompt tokens count as service
   floor_slot,            ///< lower classes keep a slot
   floor_turns,           ///< the lower classes hold it in turn
+  yield_floor,           ///< an interactive request that lacks pages has them before the next floor
+  free_idle_floor,       ///< who computes nothing does not keep it
   class_order,           ///< a higher class takes a lower one's slot
   keep_interactive,      ///< an interactive request is never preempted
   decode_first,          ///< decode tokens come before prompts
@@ -51,8 +54,10 @@ enum class Rule : std::uint8_t {
   first_token,           ///< prompts are short where another tenant may want its first token
   floor_prompt,          ///< the floor's prompt has a share of every step
   token_cap,             ///< tokens in a step
+  set_aside,             ///< a request that was preempted twice has all its pages set aside
   resume_in_place,       ///< a preempted request resumes behind its last token
   requeue_preempted,     ///< a preempted request waits again
+  drop_own,              ///< pages that are a request's own go with it
   cancel_at_once,        ///< a cancelled request ends in the same step
   end_once,              ///< a request ends once
   deliver_held,          ///< a token that was held for a slow client is delivered
@@ -62,6 +67,7 @@ enum class Rule : std::uint8_t {
   end_with_tenant,       ///< a removed tenant's requests end
   drop_scope,            ///< a removed tenant's pages leave the tree
   count_tokens,          ///< the ledger counts what was delivered
+  count_cached,          ///< and what a request found when it was first admitted
   verify_drafts,         ///< a draft is a token only where the sampler drew it
   drop_drafts,           ///< pages of drafts that came to nothing go back
   charge_drafts,         ///< drafts stay within the pages that a slot is charged

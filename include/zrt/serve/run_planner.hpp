@@ -36,6 +36,7 @@ template <class Rules> class RunPlanner {
       prefill(prompt_tokens);
       decode();
     }
+    s_.floor_idle = s_.floor_slot == kNone || has_run(s_.floor_slot) ? 0 : s_.floor_idle + 1;
   }
 
   /// Whether a slot can compute its next token now.
@@ -95,6 +96,11 @@ template <class Rules> class RunPlanner {
     }
   }
 
+  [[nodiscard]] bool has_run(std::uint32_t slot) const noexcept {
+    for (const PlannedRun& run : s_.runs)
+      if (run.slot == slot) return true;
+    return false;
+  }
   [[nodiscard]] bool reads_prompts() const noexcept {
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
       if (can_prefill(s_, slot)) return true;

@@ -55,8 +55,12 @@ template <class Rules = AllRules> class Scheduler {
     const std::size_t most = in.arrivals.size() < s_.limits.arrivals ? in.arrivals.size() : s_.limits.arrivals;
     for (std::size_t i = 0; i < most; ++i) take(in.arrivals[i]);
     end_slow_clients();
-    FairAdmission<Rules>(s_).run();
-    RunPlanner<Rules>(s_).run(in.prompt_tokens, in.cuts, in.drafts);
+    plan(in);
+    // Who computes nothing keeps the floor from others while others compute: a machine that would stand still looks again.
+    if (s_.runs.empty() && s_.queued != 0 && s_.floor_slot != kNone && s_.work[s_.floor_slot].admitted != s_.step) {
+      s_.free_floor();
+      plan(in);
+    }
     s_.quiet = s_.runs.empty() && s_.events.empty();
     return {s_.runs.span(), s_.events.span(), static_cast<std::uint32_t>(in.arrivals.size() - most)};
   }
@@ -207,6 +211,11 @@ template <class Rules = AllRules> class Scheduler {
  private:
   explicit Scheduler(SchedulerState<Rules> state) noexcept : s_(std::move(state)) {}
 
+  void plan(const StepInput& in) noexcept {
+    FairAdmission<Rules>(s_).run();
+    RunPlanner<Rules>(s_).run(in.prompt_tokens, in.cuts, in.drafts);
+  }
+
   void pass_time(std::uint64_t now) noexcept {
     if (s_.now == 0 && now != 0) begin_time(now);
     if (now > s_.now) s_.now = now;
@@ -249,7 +258,7 @@ template <class Rules = AllRules> class Scheduler {
       const std::uint32_t left = row.position - i * kPageTokens;
       s_.pages.fill(list[i], left < kPageTokens ? left : kPageTokens);
     }
-    s_.share_pages(run.slot);
+    if (s_.requests[request].shares) s_.share_pages(run.slot);
     if (run.save != kNone) keep_state(run, list);
     if (!run.sample) return;
     RequestRow& r = s_.requests[request];
@@ -302,7 +311,6 @@ template <class Rules = AllRules> class Scheduler {
       return;
     }
     s_.leave_slot(request);
-    s_.note_idle(r.tenant);
     r.stage = RequestStage::draining;
     ++s_.tenants[r.tenant].unread;
     r.most = stopped ? 0 : r.generated;
@@ -351,7 +359,8 @@ template <class Rules = AllRules> class Scheduler {
     constexpr std::uint64_t kMost = 60'000'000'000u;
     retry_after = s_.end_gap < kLeast ? kLeast : s_.end_gap < kMost ? s_.end_gap : kMost;
     const std::uint64_t begins = slots_for(t);
-    if ((s_.keeps(Rule::queue_depth) && s_.queued >= s_.limits.queue + begins) || s_.free_requests.empty())
+    if (s_.keeps(Rule::queue_depth) && s_.waiting() >= s_.limits.queue + begins) return Refusal::queue_full;
+    if ((s_.keeps(Rule::share_queue) && left >= places_for(t) + begins) || s_.free_requests.empty())
       return Refusal::queue_full;
     if (left >= t.quota.max_queued + begins) {
       retry_after = clear / (t.slots + 1) < kLeast ? kLeast : clear / (t.slots + 1);
@@ -361,11 +370,25 @@ template <class Rules = AllRules> class Scheduler {
     return Refusal::none;
   }
 
-  /// Free slots that a tenant may have. As many requests of its queue begin in the step in which they come.
+  /// How many requests of a tenant may wait, because of all that do: 8, 4 or 2 times the places that are left in the queue,
+  /// by class. So tenants that fill it leave places for others, and most for higher classes. A tenant alone may have all.
+  /// (Dynamic queue length thresholds: Choudhury, Hahne, 1998.)
+  [[nodiscard]] std::uint64_t places_for(const TenantRow& t) const noexcept {
+    std::uint32_t tenants = 0;
+    for (const TenantRow& other : s_.tenants) tenants += other.live ? 1u : 0u;
+    const std::uint32_t left = s_.limits.queue > s_.waiting() ? s_.limits.queue - s_.waiting() : 0;
+    if (tenants < 2) return ~0u;
+    return (std::uint64_t{left} * 8) >> static_cast<std::uint32_t>(t.quota.service);
+  }
+
+  /// Slots that a tenant may have at once, free ones and those of lower classes: as many requests begin, where there are
+  /// pages, in the step in which they come.
   [[nodiscard]] std::uint32_t slots_for(const TenantRow& t) const noexcept {
     const std::uint32_t own = t.quota.max_slots > t.slots ? t.quota.max_slots - t.slots : 0;
-    const std::uint32_t free = s_.free_slots();
-    return own < free ? own : free;
+    std::uint32_t found = s_.free_slots();
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
+      found += may_take(s_, slot, static_cast<std::uint32_t>(t.quota.service)) ? 1u : 0u;
+    return own < found ? own : found;
   }
 
   void submit(const Arrival& a) noexcept {
@@ -385,7 +408,7 @@ template <class Rules = AllRules> class Scheduler {
   /// Puts a request in its tenant's queue.
   [[nodiscard]] std::uint32_t accept(const Arrival& a, std::uint32_t tenant) noexcept {
     TenantRow& t = s_.tenants[tenant];
-    if (!t.backlogged() && s_.keeps(Rule::lift_counter)) lift(tenant);
+    if (t.queued == 0) s_.lift(t);
     if (s_.free_requests.size() == s_.requests.size()) s_.last_end = s_.now;  // idle time says nothing of the pace
     const std::uint32_t request = s_.free_requests.back();
     s_.free_requests.pop_back();
@@ -408,19 +431,6 @@ template <class Rules = AllRules> class Scheduler {
     ++t.ledger.requests_accepted;
     s_.enqueue(request);
     return request;
-  }
-
-  /// Brings the service of a tenant that was idle up to the least of the busy ones of its class.
-  void lift(std::uint32_t tenant) noexcept {
-    TenantRow& t = s_.tenants[tenant];
-    bool any = false;
-    std::uint64_t least = s_.last_service[static_cast<std::size_t>(t.quota.service)];
-    for (const TenantRow& other : s_.tenants) {
-      if (!other.live || !other.backlogged() || other.quota.service != t.quota.service) continue;
-      if (!any || other.service < least) least = other.service;
-      any = true;
-    }
-    if (t.service < least) t.service = least;
   }
 
   void change_request(const Arrival& a) noexcept {

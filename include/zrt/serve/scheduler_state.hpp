@@ -81,12 +81,13 @@ template <class Rules> struct SchedulerState {
   std::uint64_t now = 0;
   std::uint64_t step = 0;
   std::uint64_t sequence = 0;
-  /// Virtual service of the tenant of each class that became idle last.
-  std::array<std::uint64_t, kServiceClasses> last_service{};
+  /// The virtual service with which the last request of each class was admitted; it never goes back.
+  std::array<std::uint64_t, kServiceClasses> virtual_time{};
   std::uint64_t last_end = 0;           ///< when a request left its slot, or came to an idle machine
   std::uint64_t end_gap = 100'000'000;  ///< nanoseconds from one such end to the next, smoothed
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
+  std::uint32_t floor_idle = 0;    ///< steps in which the floor's request had no run
   bool floor_to_batch = false;     ///< which class holds the floor next
   bool admits = true;              ///< requests that wait may begin
   bool quiet = false;              ///< the last step did nothing, and nothing came since: time alone changes that
@@ -98,13 +99,22 @@ template <class Rules> struct SchedulerState {
     for (const SlotWork& w : work) free += w.request == kNone ? 1u : 0u;
     return free;
   }
+  /// Requests in queues, and complete ones that nobody has read.
+  [[nodiscard]] std::uint32_t waiting() const noexcept {
+    std::uint32_t waits = queued;
+    for (const TenantRow& t : tenants) waits += t.unread;
+    return waits;
+  }
   [[nodiscard]] bool hybrid() const noexcept { return limits.recurrent || limits.checkpoints != 0; }
   [[nodiscard]] std::uint32_t* list(std::uint32_t slot) noexcept { return &lists[std::size_t{slot} * list_pages]; }
   [[nodiscard]] Span<const std::uint32_t> list(std::uint32_t slot) const noexcept {
     return lists.span().subspan(std::size_t{slot} * list_pages, slots[slot].pages);
   }
-  [[nodiscard]] PrefixDomain domain(const RequestRow& r) const noexcept {
-    return {tenants[r.tenant].scope(r.tenant), limits.model, limits.kv_type, 0, r.adapter};
+  [[nodiscard]] PrefixDomain domain(std::uint32_t request) const noexcept {
+    const RequestRow& r = requests[request];
+    const PrefixScope scope =
+        r.shares ? tenants[r.tenant].scope(r.tenant) : kRequestScope | handle_of(request, r.generation);
+    return {scope, limits.model, limits.kv_type, 0, r.adapter};
   }
   [[nodiscard]] Handle request_handle(std::uint32_t row) const noexcept {
     return handle_of(row, requests[row].generation);
@@ -134,7 +144,8 @@ template <class Rules> struct SchedulerState {
   [[nodiscard]] static std::uint32_t need(const RequestRow& r) noexcept { return pages_for(r.prompt + r.most - 1); }
   /// Whether all pages of a request are set aside when it is admitted: it may not be preempted for pages later.
   [[nodiscard]] bool charges_all(const RequestRow& r) const noexcept {
-    return tenants[r.tenant].quota.service == ServiceClass::interactive || r.preemptions >= 2;
+    return tenants[r.tenant].quota.service == ServiceClass::interactive ||
+           (r.preemptions >= 2 && keeps(Rule::set_aside));
   }
 
   void tell(const StepEvent& event) noexcept {
@@ -193,7 +204,7 @@ template <class Rules> struct SchedulerState {
 
   /// Appends a page to a slot's list; false when there is none.
   [[nodiscard]] bool add_page(std::uint32_t slot) noexcept {
-    const PrefixScope scope = domain(requests[work[slot].request]).scope;
+    const PrefixScope scope = domain(work[slot].request).scope;
     if (slots[slot].pages == list_pages) return false;
     std::uint32_t page = pages.take(scope, slot);
     if (page == kNone && evict_oldest()) page = pages.take(scope, slot);
@@ -212,8 +223,7 @@ template <class Rules> struct SchedulerState {
   void share_pages(std::uint32_t slot) noexcept {
     SlotWork& w = work[slot];
     const RequestRow& r = requests[w.request];
-    if (!r.shares) return;
-    const PrefixDomain d = domain(r);
+    const PrefixDomain d = domain(w.request);
     std::uint32_t* own = list(slot);
     const std::uint32_t early = keeps(Rule::full_pages_only) ? 0 : 1;
     const std::uint32_t full = (slots[slot].position + early) / kPageTokens;
@@ -287,16 +297,25 @@ template <class Rules> struct SchedulerState {
     r.slot = kNone;
     --tenants[r.tenant].slots;
   }
-  /// Remembers the service of a tenant that has nothing left to compute.
-  void note_idle(std::uint32_t tenant) noexcept {
-    const TenantRow& t = tenants[tenant];
-    if (!t.backlogged()) last_service[static_cast<std::size_t>(t.quota.service)] = t.service;
+  /// Takes the floor from a request that computes nothing, because of its client or its tenant's rate. It keeps its slot.
+  void free_floor() noexcept {
+    if (floor_slot == kNone || !keeps(Rule::free_idle_floor)) return;
+    work[floor_slot].floor = false;
+    floor_slot = kNone;
+  }
+  /// Brings a tenant up to the virtual time of its class, so that nobody has credit for service that it did not ask for
+  /// or could not take. (Start-time fair queueing: Goyal, Vin, Cheng, 1996.)
+  void lift(TenantRow& t) const noexcept {
+    const std::uint64_t time = virtual_time[static_cast<std::size_t>(t.quota.service)];
+    if (t.service < time && keeps(Rule::lift_counter)) t.service = time;
   }
 
-  /// Takes a running request out of its slot; it resumes where it was.
+  /// Takes a running request out of its slot; it resumes where it was. Pages that nobody else may find are the request's
+  /// own until it ends, so that what it has computed is not lost. A state beside the pages is kept for shared ones alone.
   void preempt(std::uint32_t slot) noexcept {
     const std::uint32_t request = work[slot].request;
     RequestRow& r = requests[request];
+    if (!r.shares && !hybrid()) share_pages(slot);
     leave_slot(request);
     ++r.preemptions;
     ++tenants[r.tenant].ledger.preemptions;
@@ -319,10 +338,8 @@ template <class Rules> struct SchedulerState {
       end_gap = (7 * end_gap + gap) / 8;
       last_end = now;
     }
-    if (r.stage != RequestStage::draining)
-      note_idle(r.tenant);
-    else
-      --t.unread;
+    if (r.stage == RequestStage::draining) --t.unread;
+    if (!r.shares && r.preemptions != 0 && keeps(Rule::drop_own)) drop_scope(domain(request).scope);
     const bool finished = reason == EndReason::stopped || reason == EndReason::length;
     ++(finished ? t.ledger.requests_finished : t.ledger.requests_ended_early);
     tell(EventKind::ended, request, r.generated, reason);

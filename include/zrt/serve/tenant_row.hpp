@@ -21,7 +21,7 @@ struct TenantRow {
   TenantQuota quota{};
   TokenWindow decoded{};
   TokenWindow prefilled{};
-  std::uint64_t service = 0;   ///< virtual: lifted when the tenant comes back from idleness
+  std::uint64_t service = 0;   ///< by weight, and lifted to the virtual time of its class
   std::uint64_t computed = 0;  ///< service here, by no weight and never lifted
   std::uint64_t charge = 0;    ///< pages
   std::uint32_t slots = 0;
