@@ -60,11 +60,7 @@ template <class B> class Serving {
     if (auto r = cuts_.resize(sizes.slots); !r) return r;
     if (auto r = lent_.resize(std::size_t{sizes.slots} * sizes.pages_per_slot); !r) return r;
     for (std::uint32_t& page : lent_) page = serve::kNoPage;
-    if (options.draft_tokens != 0) {
-      auto memory = serve::NgramMemory::make(limits.tenants, allocator);
-      if (!memory) return pass(memory);
-      said_.emplace(std::move(*memory));
-    }
+    if (auto r = make_said(allocator); !r) return r;
     kept_bytes_ = static_cast<std::size_t>(slots_->own_bytes(sizes.pages_per_slot * kPageTokens));
     if (auto r = make_kept(allocator); !r) return r;
     if constexpr (serve::kAudits) {
@@ -76,20 +72,22 @@ template <class B> class Serving {
     return create_host();
   }
 
-  /// Gives back slots and kept states of an executor that goes away; nothing runs. Prefixes are forgotten, and nothing
-  /// begins until there is another executor.
+  /// Gives back slots and kept states of an executor that goes away; nothing runs. Prefixes are forgotten, and texts that
+  /// were guessed from; nothing begins until there is another executor.
   void detach() noexcept {
     ZRT_ASSERT(running() == 0);
     scheduler_->admit(false);
     scheduler_->drop_cache();
     for (serve::Handle& owner : owners_) owner = 0;
     slots_.reset();
+    said_.reset();
     kept_ = {};
   }
   /// Takes the slots of an executor of the same sizes.
   template <class O>
   [[nodiscard]] Result<void> attach(exec::Executor<B, O>& executor, const Allocator& allocator) noexcept {
     if (auto r = attach_slots(executor, allocator); !r) return r;
+    if (auto r = make_said(allocator); !r) return r;
     if (auto r = make_kept(allocator); !r) return r;
     scheduler_->admit(true);
     return {};
@@ -208,8 +206,9 @@ template <class B> class Serving {
   [[nodiscard]] Owned<ActiveRequest> end(serve::Handle handle) noexcept {
     --taken_;
     Owned<ActiveRequest> ended = std::move(request(handle));
-    if (said_ && ended->sequence.given.empty())
-      said_->remember(this->handle(ended->tenant), ended->sequence.tokens.span());
+    const serve::Handle tenant = this->handle(ended->tenant);
+    if (said_ && ended->sequence.given.empty() && scheduler_->ledger(tenant) != nullptr)
+      said_->remember(tenant, ended->sequence.tokens.span());
     return ended;
   }
   /// What a request's tenant said before behind the same last tokens; nothing where nobody guesses.
@@ -340,6 +339,15 @@ template <class B> class Serving {
                                            sizes.pages_per_slot, allocator);
     if (!slots) return pass(slots);
     slots_.emplace(std::move(*slots));
+    return {};
+  }
+  /// Makes room for the texts that drafts are guessed from, where there are drafts.
+  [[nodiscard]] Result<void> make_said(const Allocator& allocator) noexcept {
+    const serve::SchedulerLimits& limits = scheduler_->state().limits;
+    if (limits.draft_tokens == 0) return {};
+    auto memory = serve::NgramMemory::make(limits.tenants, allocator);
+    if (!memory) return pass(memory);
+    said_.emplace(std::move(*memory));
     return {};
   }
   [[nodiscard]] Result<void> make_kept(const Allocator& allocator) noexcept {
