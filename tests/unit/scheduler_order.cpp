@@ -224,6 +224,75 @@ TEST_F(SchedulerOrder, AStandingMachineTakesTheFloorFromWhoWaitsForItsClient) {
   EXPECT_NE(slot_of(2), kNone);
 }
 
+/// Preempted, it would take the floor again and again: its tenant has had less than any other.
+TEST_F(SchedulerOrder, WhoseClientDoesNotReadIsNotAdmittedAgain) {
+  SchedulerLimits limits = four_slots();
+  limits.floor_patience = 8;
+  limits.slow_steps = 1000;
+  begin(limits, 2);
+  const Handle user = tenant(ServiceClass::interactive);
+  hold_floor();
+  const Handle batch = tenant(ServiceClass::batch);
+  const auto& state = bench_->scheduler.state();
+  Arrival blocked;
+  blocked.kind = ArrivalKind::client_blocked;
+  blocked.subject = state.slots[slot_of(99)].request;
+  bench_->step({blocked});
+  std::uint64_t number = 0;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<Arrival> more;
+    if (state.tenants[row_of(user)].queued < 3) more.push_back(ask(++number, user, 16, 8));
+    if (state.tenants[row_of(batch)].queued < 2) more.push_back(ask(++number, batch, 16, 4));
+    bench_->step(more);
+  }
+  EXPECT_GE(bench_->scheduler.ledger(batch)->requests_finished, 15u);
+  Arrival ready = blocked;
+  ready.kind = ArrivalKind::client_ready;
+  bench_->step({ready});
+  EXPECT_EQ(next_admitted(20), 99u) << "before the batch tenant's";
+}
+
+TEST_F(SchedulerOrder, WhatATenantHadOfAnotherModelAloneIsNoDebt) {
+  begin(two_slots(), 1);
+  const Handle a = tenant(ServiceClass::interactive), b = tenant(ServiceClass::interactive);
+  TenantUse had;
+  had.service = 1000;
+  for (int i = 0; i < 100; ++i) bench_->scheduler.charge(a, had, bench_->now);
+  std::uint64_t number = 0;
+  const auto& tenants = bench_->scheduler.state().tenants;
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<Arrival> more;
+    for (const Handle t : {a, b})
+      if (tenants[row_of(t)].queued < 2) more.push_back(ask(++number, t, 16, 8));
+    bench_->step(more);
+  }
+  EXPECT_GE(bench_->scheduler.ledger(a)->requests_finished, 20u) << "of 100, behind a debt of one charge";
+}
+
+/// Whoever has reserved pages keeps the one slot beside the floor busy, so that the other user finds neither.
+TEST_F(SchedulerOrder, AUserThatLacksASlotTooHasPagesBeforeTheNextFloor) {
+  SchedulerLimits limits = two_slots();
+  limits.pages = 100;
+  limits.context = 1000;
+  begin(limits, 2);
+  const Handle reserves = tenant(ServiceClass::interactive, 20), user = tenant(ServiceClass::interactive);
+  const Handle batch = tenant(ServiceClass::batch);
+  const auto& tenants = bench_->scheduler.state().tenants;
+  std::uint64_t number = 10;
+  int floors = 0;
+  for (int i = 0; i < 400 && (i < 20 || tenants[row_of(user)].queued != 0); ++i) {
+    std::vector<Arrival> more;
+    if (tenants[row_of(reserves)].queued < 3) more.push_back(ask(++number, reserves, 16, 3));
+    if (tenants[row_of(batch)].queued < 3) more.push_back(ask(++number, batch, 600, 10));
+    if (i == 19) more.push_back(ask(1, user, 600, 40));
+    bench_->step(more);
+    const auto& s = bench_->scheduler.state();
+    floors += i > 19 && s.floor_slot != kNone && s.work[s.floor_slot].admitted == s.step ? 1 : 0;
+  }
+  EXPECT_EQ(tenants[row_of(user)].queued, 0u);
+  EXPECT_LE(floors, 1);
+}
+
 /// A tenant that always has a request in a slot, and none in its queue, is behind by what others had, and then floods.
 TEST_F(SchedulerOrder, WhoIsNeverIdleBanksNoService) {
   begin(four_slots(), 4);

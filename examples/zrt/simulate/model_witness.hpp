@@ -114,10 +114,15 @@ class ModelWitness {
     return !engines_[m]->has_ended(r) && !(r.cancelled && !engines_[m]->is_resident());
   }
 
+  /// Whether a step of a model could do something for a tenant.
+  [[nodiscard]] bool asks(std::size_t t, std::size_t m) const {
+    for (const Sent& r : engines_[m]->sent())
+      if (r.tenant == tenants_[t].id && counts(m, r)) return engines_[m]->use(tenants_[t].ids[m]).ready;
+    return false;
+  }
   [[nodiscard]] bool asks(std::size_t t) const {
     for (std::size_t m = 0; m < engines_.size(); ++m)
-      for (const Sent& r : engines_[m]->sent())
-        if (r.tenant == tenants_[t].id && counts(m, r)) return true;
+      if (asks(t, m)) return true;
     return false;
   }
   /// Tenants that come back are lifted to what the tenant had for which a model stepped last, whatever order they stand in.
@@ -135,10 +140,8 @@ class ModelWitness {
     model.had = 0;
     for (std::size_t t = 0; t < tenants_.size(); ++t) {
       if (!tenants_[t].live) continue;
-      bool asks = false;
-      for (const Sent& r : engines_[m]->sent()) asks = asks || (r.tenant == tenants_[t].id && counts(m, r));
       const auto rank = static_cast<std::uint32_t>(tenants_[t].quota.service);
-      if (!asks || rank > model.service || (rank == model.service && kept_[t].had >= model.had)) continue;
+      if (!asks(t, m) || rank > model.service || (rank == model.service && kept_[t].had >= model.had)) continue;
       model.service = rank;
       model.had = kept_[t].had;
     }

@@ -120,9 +120,9 @@ class SimulatedEngine {
     if (answer.refusal != serve::Refusal::none) return refused(answer);
     return {};
   }
-  [[nodiscard]] serve::TenantUse use(zrt::TenantId tenant) const {
-    serve::TenantUse use = scheduler_->use(handle(tenant));
-    for (const std::size_t i : mail_) use.busy = use.busy || sent_[i].owner == handle(tenant);
+  [[nodiscard]] serve::TenantUse use(zrt::TenantId tenant) {
+    serve::TenantUse use = scheduler_->use(handle(tenant), world_.now);
+    for (const std::size_t i : mail_) use.ready = use.ready || sent_[i].owner == handle(tenant);
     return use;
   }
   void charge(zrt::TenantId tenant, const serve::TenantUse& elsewhere) {

@@ -144,6 +144,7 @@ template <class Rules> class Simulation {
     r.prompt = e.prompt;
     r.most = e.most;
     r.adapter = e.adapter;
+    r.own = e.shares ? 0 : e.request;
     r.fails_at = e.fails_at;
     const Seen* earlier = e.continues != 0 ? &requests_[e.continues] : nullptr;
     if (earlier != nullptr && (!earlier->accepted || earlier->prompt + earlier->delivered > e.prompt))
@@ -271,7 +272,7 @@ template <class Rules> class Simulation {
       Seen& r = requests_[s.requests[row].tag];
       serve::Outcome o;
       o.failed = ++r.runs == r.fails_at;
-      if (!o.failed) o = machine_.run(run, scheduler.pages(run.slot), r.adapter);
+      if (!o.failed) o = machine_.run(run, scheduler.pages(run.slot), r.variant());
       verdict_.tally.drafts += run.drafts;
       verdict_.tally.accepted_drafts += o.accepted;
       if (run.drafts != 0 && !o.failed) o.again ? r.luck.rest() : r.luck.learn(run.drafts, o.accepted);
@@ -306,7 +307,8 @@ template <class Rules> class Simulation {
   }
   void guess(const serve::RequestRow& row, std::uint32_t come, std::uint32_t* own) {
     std::uint64_t hash = 0;
-    const auto entry = [&row](std::uint32_t token) { return SimulatedMachine::entry_of(token, row.adapter); };
+    const std::uint32_t variant = requests_[row.tag].variant();
+    const auto entry = [variant](std::uint32_t token) { return SimulatedMachine::entry_of(token, variant); };
     for (std::uint32_t p = 0; p < row.known(); ++p) hash = mixed(hash, entry(row.tokens[p]));
     for (std::uint32_t i = 0; i < come + kGuesses; ++i) {
       const std::uint32_t token = machine_.answer(hash, hash).token;

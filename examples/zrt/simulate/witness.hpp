@@ -15,6 +15,7 @@ struct Seen {
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
   std::uint32_t adapter = 0;
+  std::uint32_t own = 0;     ///< its number, where nobody else may find its pages: they hold something of its own
   std::uint32_t tenant = 0;  ///< row
   serve::Handle session = 0;
   std::uint32_t fails_at = 0;
@@ -35,6 +36,9 @@ struct Seen {
   bool complete = false;
   bool ended = false;
   bool cancelled = false;
+
+  /// What the machine's entries hold beside the token.
+  [[nodiscard]] std::uint32_t variant() const { return own << 8 | adapter; }
 };
 
 /// Holds each step against the promises: answers as alone, each end once, quotas, classes, fairness, no starvation.
@@ -269,6 +273,7 @@ template <class Rules> class Witness {
 
   void admit(Seen& r, const serve::StepEvent& e) {
     if (!r.waits) return fail("a request that does not wait is admitted");
+    if (r.generated != r.delivered) fail("a request is admitted whose client does not read");
     const std::uint32_t row = serve::row_of(e.tenant);
     admitted_.push_back({row, tenants_[row].service});
     lift(row);
@@ -285,7 +290,7 @@ template <class Rules> class Witness {
   void token(Seen& r, const serve::StepEvent& e) {
     if (r.ended || !r.accepted) return fail("a token of a request that is not there");
     while (r.hashed < r.prompt + r.delivered)
-      r.hash = mixed(r.hash, SimulatedMachine::entry_of(r.tokens[r.hashed++], r.adapter));
+      r.hash = mixed(r.hash, SimulatedMachine::entry_of(r.tokens[r.hashed++], r.variant()));
     const serve::Outcome alone = machine_.answer(r.hash, r.hash);
     if (alone.token != e.value)
       fail("token " + std::to_string(r.delivered) + " of request " + std::to_string(e.tag) +
@@ -559,12 +564,24 @@ template <class Rules> class Witness {
     floor_idle_ = idle && s.work[s.floor_slot].admitted != s.step ? floor_idle_ + 1 : 0;
     if (floor_idle_ > s.limits.floor_patience + 1) fail("the floor is kept by a request that computes nothing");
   }
+  [[nodiscard]] static bool user_lacks_pages(const State& s) {
+    for (std::uint32_t i = 0; i < s.tenants.size(); ++i) {
+      const serve::TenantRow& t = s.tenants[i];
+      if (t.quota.service != serve::ServiceClass::interactive || !serve::FairAdmission<Rules>::eligible(s, i)) continue;
+      const std::uint64_t reserved = t.quota.reserved_pages;
+      const std::uint64_t with = t.charge + s.need(s.requests[t.first]);
+      if (serve::PageBudget::over(with, reserved) - serve::PageBudget::over(t.charge, reserved) >
+          s.budget.floating_left())
+        return true;
+    }
+    return false;
+  }
   /// While an interactive request lacks pages at most one floor begins, and one more in each `floor_patience` steps.
   void users(const State& s) {
     const bool begun = s.floor_slot != serve::kNone && s.work[s.floor_slot].admitted == s.step;
     if (users_waited_ != 0 && begun && ++floors_begun_ > 1 + users_waited_ / std::max(1u, s.limits.floor_patience))
       fail("an interactive request waits for pages behind one floor after another");
-    users_waited_ = blocked(s, serve::ServiceClass::interactive) ? users_waited_ + 1 : 0;
+    users_waited_ = user_lacks_pages(s) ? users_waited_ + 1 : 0;
     if (users_waited_ == 0) floors_begun_ = 0;
   }
 

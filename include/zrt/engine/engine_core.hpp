@@ -147,7 +147,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] std::uint64_t idle_ns() noexcept {
     if (mailbox_.has_mail() || !serving_.arriving().empty() || lost_ || news_.has_untold_end()) return 0;
     if (serving_.left() == 0) return kUntilSubmit;
-    return serving_.scheduler().idle(serving_.counts_time() ? model_.options().clock() : 0);
+    return serving_.scheduler().idle(now());
   }
 
   // --- tenants ---------------------------------------------------------------------------------------
@@ -251,13 +251,11 @@ template <class B, class Families, class O> class EngineCore {
   }
 
   [[nodiscard]] TenantUse use(TenantId tenant) noexcept {
-    TenantUse use = serving_.scheduler().use(serving_.handle(tenant));
-    use.busy = use.busy || mailbox_.has_unread(tenant);
+    TenantUse use = serving_.scheduler().use(serving_.handle(tenant), now());
+    use.ready = use.ready || mailbox_.has_unread(tenant);
     return use;
   }
-  [[nodiscard]] std::uint64_t rate_wait_ns() noexcept {
-    return serving_.scheduler().rate_wait(serving_.counts_time() ? model_.options().clock() : 0);
-  }
+  [[nodiscard]] std::uint64_t rate_wait_ns() noexcept { return serving_.scheduler().rate_wait(now()); }
   void charge(TenantId tenant, const TenantUse& elsewhere) noexcept {
     serving_.scheduler().charge(serving_.handle(tenant), elsewhere, model_.options().clock());
   }
@@ -449,6 +447,9 @@ template <class B, class Families, class O> class EngineCore {
     news_.fail_waiting(lost, on_token);
   }
 
+  /// For the scheduler: 0 where time does not count.
+  [[nodiscard]] std::uint64_t now() noexcept { return serving_.counts_time() ? model_.options().clock() : 0; }
+
   /// Waits where a step would find nothing to do, but no longer than a stop may take.
   void rest() noexcept {
     constexpr std::uint64_t kLongest = 1'000'000;
@@ -541,9 +542,9 @@ template <class B, class Families, class O> class EngineCore {
     news_.begin_step();
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
-    const std::uint64_t now = serving_.counts_time() ? model_.options().clock() : 0;
+    const std::uint64_t time = now();
     const auto drafts = drafter_.draft(model_.options().clock, serving_.running() == 1 ? stop : exec::StopPoll{});
-    return serving_.plan(now, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
+    return serving_.plan(time, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
   }
 
   /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.

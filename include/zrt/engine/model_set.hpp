@@ -451,7 +451,7 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
       for (std::uint32_t t = 0; t < kMostTenants; ++t) {
         if (!tenants[t].live) continue;
         for (std::size_t m = 0; m < models.size(); ++m)
-          asks[t] |= models[m].engine->use(tenants[t].ids[m]).busy ? 1u << m : 0u;
+          asks[t] |= models[m].engine->use(tenants[t].ids[m]).ready ? 1u << m : 0u;
         service.note(t, tenants[t].quota.service, asks[t] != 0 || !keeps(ModelRule::lift_service));
       }
       for (std::uint32_t t = 0; t < kMostTenants; ++t) {

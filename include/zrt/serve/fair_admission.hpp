@@ -17,15 +17,13 @@ template <class Rules> class FairAdmission {
   explicit FairAdmission(SchedulerState<Rules>& state) noexcept : s_(state) {}
 
   void run() noexcept {
-    user_waits_ = false;
-    for (TenantRow& t : s_.tenants) {
-      user_waits_ = user_waits_ || (t.waits_for_pages && t.quota.service == ServiceClass::interactive);
-      t.waits_for_pages = false;
-    }
+    user_waits_ = s_.user_lacks_pages;
+    for (TenantRow& t : s_.tenants) t.waits_for_pages = false;
     if (!s_.admits) return;
     if (s_.floor_idle > s_.limits.floor_patience) s_.free_floor();
     admit_floor();
     for (std::uint32_t c = 0; c < kServiceClasses; ++c) admit_class(static_cast<ServiceClass>(c));
+    s_.user_lacks_pages = user_lacks_pages();
   }
 
   /// Places a tenant's first request at once, `position` positions behind its beginning, where a slot and pages are free.
@@ -55,7 +53,30 @@ template <class Rules> class FairAdmission {
     if (t.decoded.room(t.quota.decode_tokens_per_s) == 0 || t.prefilled.room(t.quota.prefill_tokens_per_s) == 0)
       return false;
     const RequestRow& r = s.requests[t.first];
+    if (r.holds_token && s.keeps(Rule::wait_unread)) return false;
     return !s.keeps(Rule::page_quota) || t.charge + first_charge(s, r, false) <= t.quota.max_pages;
+  }
+
+  /// Whether its quota bears all pages that its first request can need.
+  [[nodiscard]] static bool fits_quota_whole(const SchedulerState<Rules>& s, std::uint32_t tenant) noexcept {
+    const TenantRow& t = s.tenants[tenant];
+    return t.charge + s.need(s.requests[t.first]) <= t.quota.max_pages;
+  }
+  /// Whether a tenant waits for nothing but its turn.
+  [[nodiscard]] static bool contends(const SchedulerState<Rules>& s, std::uint32_t tenant) noexcept {
+    return eligible(s, tenant) && fits_quota_whole(s, tenant);
+  }
+  /// A tenant is served. Its class's virtual time goes on to its service, but not beyond that of one that contends.
+  static void pass_virtual_time(SchedulerState<Rules>& s, TenantRow& served) noexcept {
+    const ServiceClass c = served.quota.service;
+    s.lift(served);
+    bool blocked = false;
+    for (const TenantRow& t : s.tenants) blocked = blocked || (t.live && t.quota.service == c && t.waits_for_pages);
+    std::uint64_t time = served.service;
+    for (std::uint32_t t = 0; t < s.tenants.size() && !blocked; ++t)
+      if (s.tenants[t].quota.service == c && s.tenants[t].service < time && contends(s, t)) time = s.tenants[t].service;
+    std::uint64_t& of_class = s.virtual_time[static_cast<std::size_t>(c)];
+    if (of_class < time) of_class = time;
   }
 
   /// Pages that count when a request is admitted: of what it has, or of all that it can need.
@@ -90,17 +111,12 @@ template <class Rules> class FairAdmission {
     std::uint32_t found = kNone;
     for (std::uint32_t t = 0; t < s_.tenants.size(); ++t) {
       if (s_.tenants[t].quota.service != c || !eligible(s_, t)) continue;
-      if (floor && !fits_quota_whole(t)) continue;
+      if (floor && !fits_quota_whole(s_, t)) continue;
       if (after != kNone && !before(after, t)) continue;
       if (found == kNone || before(t, found)) found = t;
     }
     return found;
   }
-  [[nodiscard]] bool fits_quota_whole(std::uint32_t tenant) const noexcept {
-    const TenantRow& t = s_.tenants[tenant];
-    return t.charge + s_.need(s_.requests[t.first]) <= t.quota.max_pages;
-  }
-
   /// Gives the floor to one of the lower classes when nobody holds it and somebody waits. An interactive request that
   /// lacked pages in the step before has them first.
   void admit_floor() noexcept {
@@ -151,6 +167,15 @@ template <class Rules> class FairAdmission {
 
   enum class Found : std::uint8_t { admitted, no_slot, no_pages };
 
+  /// Whether an interactive request that could begin finds too few floating pages, be there a slot or not.
+  [[nodiscard]] bool user_lacks_pages() const noexcept {
+    for (std::uint32_t i = 0; i < s_.tenants.size(); ++i) {
+      const TenantRow& t = s_.tenants[i];
+      if (t.quota.service != ServiceClass::interactive || !eligible(s_, i)) continue;
+      if (floating_for(t, first_charge(s_, s_.requests[t.first], false)) > s_.budget.floating_left()) return true;
+    }
+    return false;
+  }
   [[nodiscard]] bool within_reservation(std::uint32_t tenant) const noexcept {
     const TenantRow& t = s_.tenants[tenant];
     return t.charge + first_charge(s_, s_.requests[t.first], false) <= t.quota.reserved_pages;
@@ -219,8 +244,7 @@ template <class Rules> class FairAdmission {
     r.slot = slot;
     TenantRow& t = s_.tenants[r.tenant];
     ++t.slots;
-    s_.lift(t);
-    s_.virtual_time[static_cast<std::size_t>(t.quota.service)] = t.service;
+    pass_virtual_time(s_, t);
     SlotRow& row = s_.slots[slot];
     row.tenant = s_.tenant_handle(r.tenant);
     row.session = r.session == kNone ? 0 : handle_of(r.session, s_.sessions[r.session].generation);

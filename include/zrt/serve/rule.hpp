@@ -45,6 +45,7 @@ enum class Rule : std::uint8_t {
   floor_slot,            ///< lower classes keep a slot
   floor_turns,           ///< the lower classes hold it in turn
   yield_floor,           ///< an interactive request that lacks pages has them before the next floor
+  wait_unread,           ///< a preempted request whose client does not read waits until it does
   free_idle_floor,       ///< who computes nothing does not keep it
   class_order,           ///< a higher class takes a lower one's slot
   keep_interactive,      ///< an interactive request is never preempted

@@ -169,10 +169,17 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint32_t row = s_.find_session(session);
     return row != kNone && s_.tenant_handle(s_.sessions[row].tenant) == tenant;
   }
-  /// What a tenant has had of this machine; nothing for one that is not there.
-  [[nodiscard]] TenantUse use(Handle tenant) const noexcept {
+  /// What a tenant has had of this machine, and whether it could have more `now`; nothing for one that is not there.
+  [[nodiscard]] TenantUse use(Handle tenant, std::uint64_t now) noexcept {
+    pass_time(now);
     const std::uint32_t row = s_.find_tenant(tenant);
-    return row == kNone ? TenantUse{} : s_.tenants[row].use();
+    if (row == kNone) return {};
+    TenantUse use = s_.tenants[row].use();
+    use.ready = FairAdmission<Rules>::eligible(s_, row);
+    for (std::uint32_t slot = 0; slot < s_.slots.size() && !use.ready; ++slot)
+      use.ready = s_.slots[slot].tenant == tenant &&
+                  (RunPlanner<Rules>::can_decode(s_, slot) || RunPlanner<Rules>::can_prefill(s_, slot));
+    return use;
   }
   /// Counts what a tenant has had elsewhere up to `now`, as if it had had it here: its service and its rates.
   void charge(Handle tenant, const TenantUse& elsewhere, std::uint64_t now) noexcept {
@@ -180,6 +187,7 @@ template <class Rules = AllRules> class Scheduler {
     if (row == kNone) return;
     pass_time(now);
     TenantRow& t = s_.tenants[row];
+    if (elsewhere.service != 0) FairAdmission<Rules>::pass_virtual_time(s_, t);
     t.decoded.add(elsewhere.decoded);
     t.prefilled.add(elsewhere.prefilled);
     s_.add_service(t, elsewhere.service);
@@ -381,13 +389,15 @@ template <class Rules = AllRules> class Scheduler {
     return (std::uint64_t{left} * 8) >> static_cast<std::uint32_t>(t.quota.service);
   }
 
-  /// Slots that a tenant may have at once, free ones and those of lower classes: as many requests begin, where there are
-  /// pages, in the step in which they come.
+  /// Slots that a tenant may have at once, free ones and those of lower classes, but for as many as others wait for that
+  /// come first: as many requests begin, where there are pages, in the step in which they come.
   [[nodiscard]] std::uint32_t slots_for(const TenantRow& t) const noexcept {
     const std::uint32_t own = t.quota.max_slots > t.slots ? t.quota.max_slots - t.slots : 0;
     std::uint32_t found = s_.free_slots();
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
       found += may_take(s_, slot, static_cast<std::uint32_t>(t.quota.service)) ? 1u : 0u;
+    for (const TenantRow& other : s_.tenants)
+      if (&other != &t && other.quota.service <= t.quota.service) found -= other.queued < found ? other.queued : found;
     return own < found ? own : found;
   }
 

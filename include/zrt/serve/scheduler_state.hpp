@@ -81,13 +81,15 @@ template <class Rules> struct SchedulerState {
   std::uint64_t now = 0;
   std::uint64_t step = 0;
   std::uint64_t sequence = 0;
-  /// The virtual service with which the last request of each class was admitted; it never goes back.
+  /// By class: the virtual service of the tenant that was served last, or the least of those that wait for their turn
+  /// where that is less; it never goes back.
   std::array<std::uint64_t, kServiceClasses> virtual_time{};
   std::uint64_t last_end = 0;           ///< when a request left its slot, or came to an idle machine
   std::uint64_t end_gap = 100'000'000;  ///< nanoseconds from one such end to the next, smoothed
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
   std::uint32_t floor_idle = 0;    ///< steps in which the floor's request had no run
+  bool user_lacks_pages = false;   ///< an interactive request that waits does
   bool floor_to_batch = false;     ///< which class holds the floor next
   bool admits = true;              ///< requests that wait may begin
   bool quiet = false;              ///< the last step did nothing, and nothing came since: time alone changes that

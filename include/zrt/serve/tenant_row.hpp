@@ -38,7 +38,7 @@ struct TenantRow {
   }
   [[nodiscard]] bool backlogged() const noexcept { return queued != 0 || slots != 0; }
   /// What it has had here.
-  [[nodiscard]] TenantUse use() const noexcept { return {backlogged(), computed, decoded.taken(), prefilled.taken()}; }
+  [[nodiscard]] TenantUse use() const noexcept { return {false, computed, decoded.taken(), prefilled.taken()}; }
   /// Lets time pass; says whether a rate that was used up has room again.
   [[nodiscard]] bool advance(std::uint64_t now) noexcept {
     const bool no_decode = decoded.room(quota.decode_tokens_per_s) == 0;
