@@ -568,7 +568,7 @@ template <class Rules> class Witness {
     for (std::uint32_t i = 0; i < s.tenants.size(); ++i) {
       const serve::TenantRow& t = s.tenants[i];
       if (t.quota.service != serve::ServiceClass::interactive || !serve::FairAdmission<Rules>::eligible(s, i)) continue;
-      const std::uint64_t reserved = t.quota.reserved_pages;
+      const std::uint32_t reserved = t.quota.reserved_pages;
       const std::uint64_t with = t.charge + s.need(s.requests[t.first]);
       if (serve::PageBudget::over(with, reserved) - serve::PageBudget::over(t.charge, reserved) >
           s.budget.floating_left())
