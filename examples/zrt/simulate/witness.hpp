@@ -375,14 +375,15 @@ template <class Rules> class Witness {
     for (const serve::PlannedRun& run : s.runs) has_run[run.slot] = true;
     throttled_ = false;
     for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
-      if (s.work[slot].request == serve::kNone || has_run[slot]) continue;
+      if (s.work[slot].request == serve::kNone) continue;
       const serve::TenantRow& t = s.tenants[serve::row_of(s.slots[slot].tenant)];
       const bool held = s.requests[s.work[slot].request].holds_token;
       const bool decode = s.slots[slot].stage == serve::SlotStage::decode;
       const bool room = decode ? t.decoded.room(t.quota.decode_tokens_per_s) != 0
                                : t.prefilled.room(t.quota.prefill_tokens_per_s) != 0;
-      throttled_ = throttled_ || held || !room;
-      if (held || !room) continue;
+      // A rate that is used up has also cut the run of a prompt.
+      throttled_ = throttled_ || ((held || !room) && !(has_run[slot] && decode));
+      if (has_run[slot] || held || !room) continue;
       if (decode) fail("slot " + std::to_string(slot) + " could decode and does not");
       if (!decode && slot == s.floor_slot) fail("the floor waits for its prompt");
       if (s.runs.empty()) fail("nothing runs though slot " + std::to_string(slot) + " could");

@@ -60,8 +60,10 @@ struct PackedForms {
   bool run_32 = false;
   bool part_16 = false;
   bool part_32 = false;
+  std::uint32_t widths = 0;  ///< bit b: codes of b bits
 
   constexpr void add(const PackedForm& form) noexcept {
+    widths |= 1u << form.bits;
     if (form.part != 0)
       (form.part == 16 ? part_16 : part_32) = true;
     else

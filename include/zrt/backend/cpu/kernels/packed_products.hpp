@@ -143,11 +143,11 @@ struct RunPanel {
 
 /// Blocks from..from+count-1 of one group.
 inline void fill_run_panel(const PackedWeight& w, const std::byte* group, std::size_t from, std::size_t count,
-                           const std::int8_t* levels, std::size_t g, RunPanel& panel) noexcept {
+                           const CodeReader& read, std::size_t g, RunPanel& panel) noexcept {
   const PackedForm& form = *w.form;
   const std::size_t stride = form.block_bytes();
   const std::byte* block = group + from * stride;
-  kUnpackCodes[form.bits](block, stride, count, levels, panel.integers[g][0]);
+  read(block, stride, count, panel.integers[g][0]);
   const std::size_t runs = kPackedElems / form.run;
   for (std::size_t b = 0; b < count; ++b, block += stride)
     for (std::size_t i = 0; i < runs; ++i) {
@@ -240,12 +240,12 @@ struct PartPanel {
 }
 
 inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const std::byte* ahead,
-                            const std::int8_t* levels, std::size_t g, PartPanel& panel) noexcept {
+                            const CodeReader& read, std::size_t g, PartPanel& panel) noexcept {
   const PackedForm& form = *w.form;
   const std::size_t share = form.block_bytes() / 4;
   for (std::size_t i = 0; i < 4; ++i) {
     fetch(ahead + i * share, share);
-    kUnpackCodes[form.bits](block + 2 * i * form.code_bytes(), form.code_bytes(), 2, levels, panel.integers[g][2 * i]);
+    read(block + 2 * i * form.code_bytes(), form.code_bytes(), 2, panel.integers[g][2 * i]);
   }
   const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
   const std::size_t parts = 256 / form.part;
@@ -357,7 +357,7 @@ template <std::size_t kGroups>
 
 template <std::size_t kGroups, std::size_t kRuns, Codes kCodes>
 void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                  std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+                  std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   RunPanel panel;
   const std::size_t blocks = x.cols / kGroup;
   const std::size_t stride = w.form->block_bytes();
@@ -367,7 +367,7 @@ void run_products(const PackedWeight& w, const std::byte* const* group, const Ac
     const std::size_t count = blocks - from < stretch ? blocks - from : stretch;
     for (std::size_t g = 0; g < kGroups; ++g) {
       fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
-      fill_run_panel(w, group[g], from, count, levels, g, panel);
+      fill_run_panel(w, group[g], from, count, read, g, panel);
     }
     each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       run_tile<kGroups, columns.value, kRuns, kCodes>(*w.form, panel, from, count, x, first, row, sums);
@@ -377,12 +377,12 @@ void run_products(const PackedWeight& w, const std::byte* const* group, const Ac
 
 template <std::size_t kGroups, std::size_t kParts, Codes kCodes>
 void part_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                   std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+                   std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   PartPanel panel;
   const std::size_t stride = w.form->block_bytes();
   for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
     for (std::size_t g = 0; g < kGroups; ++g)
-      fill_part_panel(w, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), levels, g,
+      fill_part_panel(w, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), read, g,
                       panel);
     each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       part_tile<kGroups, columns.value, kParts, kCodes>(*w.form, panel, b, x, first, row, sums);
@@ -491,35 +491,32 @@ template <PackedForms kForms>
 /// Products of kGroups groups with activation rows first..first+rows-1. The weight's form is one of kForms.
 template <std::size_t kGroups, Codes kCodes, PackedForms kForms>
 void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                    std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+                    std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
   if constexpr (kForms.part_16)
-    if (form.part == 16) return part_products<kGroups, 16, kCodes>(w, group, x, first, rows, levels, sums);
+    if (form.part == 16) return part_products<kGroups, 16, kCodes>(w, group, x, first, rows, read, sums);
   if constexpr (kForms.part_32)
-    if (form.part == 32) return part_products<kGroups, 8, kCodes>(w, group, x, first, rows, levels, sums);
+    if (form.part == 32) return part_products<kGroups, 8, kCodes>(w, group, x, first, rows, read, sums);
   if constexpr (kForms.run_16)
-    if (form.part == 0 && form.run == 16)
-      return run_products<kGroups, 2, kCodes>(w, group, x, first, rows, levels, sums);
+    if (form.part == 0 && form.run == 16) return run_products<kGroups, 2, kCodes>(w, group, x, first, rows, read, sums);
   if constexpr (kForms.run_32)
-    if (form.part == 0 && form.run == 32)
-      return run_products<kGroups, 1, kCodes>(w, group, x, first, rows, levels, sums);
+    if (form.part == 0 && form.run == 32) return run_products<kGroups, 1, kCodes>(w, group, x, first, rows, read, sums);
 }
 
 /// Products of one group, whose panels have such codes.
 template <PackedForms kForms>
 void one_group_products(Codes codes, const PackedWeight& w, const std::byte* const* group, const Activations& x,
-                        std::uint32_t first, std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+                        std::uint32_t first, std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
 #if ZRT_VARIANT == 3
   if (rows <= kFewRows && few_products<kForms>(w, group[0], x, first, rows, sums)) return;
 #endif
   if constexpr (kIsa == Isa::v3) {
     constexpr PackedForms kSix{.part_16 = kForms.part_16};
     constexpr PackedForms kFive{.run_32 = kForms.run_32, .part_16 = kForms.part_16, .part_32 = kForms.part_32};
-    if (codes == Codes::of_six) return group_products<1, Codes::of_six, kSix>(w, group, x, first, rows, levels, sums);
-    if (codes == Codes::of_five)
-      return group_products<1, Codes::of_five, kFive>(w, group, x, first, rows, levels, sums);
+    if (codes == Codes::of_six) return group_products<1, Codes::of_six, kSix>(w, group, x, first, rows, read, sums);
+    if (codes == Codes::of_five) return group_products<1, Codes::of_five, kFive>(w, group, x, first, rows, read, sums);
   }
-  group_products<1, Codes::any, kForms>(w, group, x, first, rows, levels, sums);
+  group_products<1, Codes::any, kForms>(w, group, x, first, rows, read, sums);
 }
 
 /// Stores the sums of `rows` activation rows and of the weight rows from `from` on that are below `last`.
@@ -536,7 +533,7 @@ void store_group_sums(const float (*sums)[kRows][16], std::size_t groups, std::u
 template <PackedForms kForms>
 void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                      std::uint64_t stride) noexcept {
-  const BiasedLevels levels(*w.form);
+  const CodeReader read = code_reader<kForms>(*w.form);
   const Codes codes = codes_of(*w.form);
   alignas(64) float sums[kTileGroups][kPanelRows][16];
   for (std::uint32_t t = 0; t < x.rows; t += kPanelRows) {
@@ -549,9 +546,9 @@ void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t l
         for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], splat(0.0f));
       }
       if (groups == kTileGroups && kTileGroups > 1)
-        group_products<kTileGroups, Codes::any, kForms>(w, group, x, t, rows, levels.data(), sums);
+        group_products<kTileGroups, Codes::any, kForms>(w, group, x, t, rows, read, sums);
       else
-        one_group_products<kForms>(codes, w, group, x, t, rows, levels.data(), sums);
+        one_group_products<kForms>(codes, w, group, x, t, rows, read, sums);
       store_group_sums(sums, groups, n, last, rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }
   }

@@ -62,29 +62,47 @@ void unpack_code_blocks(const std::byte* codes, std::size_t stride, std::size_t 
                         std::byte* out) noexcept {
   for (std::size_t i = 0; i < count; ++i) unpack_codes<kBits>(codes + i * stride, levels, out + 512 * i);
 }
+/// unpack_code_blocks of codes of kBits bits; null where none of kForms has them.
+template <PackedForms kForms, int kBits> [[nodiscard]] consteval UnpackCodes unpack_of() noexcept {
+  if constexpr ((kForms.widths >> kBits & 1) != 0)
+    return &unpack_code_blocks<kBits>;
+  else
+    return nullptr;
+}
+template <PackedForms kForms>
 inline constexpr UnpackCodes kUnpackCodes[9]{
     nullptr,
-    &unpack_code_blocks<1>,
-    &unpack_code_blocks<2>,
-    &unpack_code_blocks<3>,
-    &unpack_code_blocks<4>,
-    &unpack_code_blocks<5>,
-    &unpack_code_blocks<6>,
+    unpack_of<kForms, 1>(),
+    unpack_of<kForms, 2>(),
+    unpack_of<kForms, 3>(),
+    unpack_of<kForms, 4>(),
+    unpack_of<kForms, 5>(),
+    unpack_of<kForms, 6>(),
     nullptr,  // no type has codes of seven bits
-    &unpack_code_blocks<8>,
+    unpack_of<kForms, 8>(),
 };
 
-/// The levels of a form with kByteBias added; null for a form without.
-struct BiasedLevels {
-  explicit BiasedLevels(const PackedForm& form) noexcept : none(form.levels == nullptr) {
-    for (std::size_t i = 0; i < 16 && !none; ++i)
-      bytes[i] = static_cast<std::int8_t>(static_cast<std::uint8_t>(form.levels[i]) + kByteBias);
+/// Turns the codes of one form into bytes: unpack_codes with the levels of the form.
+class CodeReader {
+ public:
+  CodeReader(const PackedForm& form, UnpackCodes unpack) noexcept : unpack_(unpack), none_(form.levels == nullptr) {
+    for (std::size_t i = 0; i < 16 && !none_; ++i)
+      levels_[i] = static_cast<std::int8_t>(static_cast<std::uint8_t>(form.levels[i]) + kByteBias);
   }
-  [[nodiscard]] const std::int8_t* data() const noexcept { return none ? nullptr : bytes; }
+  ZRT_ALWAYS_INLINE void operator()(const std::byte* codes, std::size_t stride, std::size_t count,
+                                    std::byte* out) const noexcept {
+    unpack_(codes, stride, count, none_ ? nullptr : levels_, out);
+  }
 
-  alignas(16) std::int8_t bytes[16]{};
-  bool none;
+ private:
+  alignas(16) std::int8_t levels_[16]{};  ///< with kByteBias added
+  UnpackCodes unpack_;
+  bool none_;
 };
+/// The reader of a form, which is one of kForms.
+template <PackedForms kForms> [[nodiscard]] CodeReader code_reader(const PackedForm& form) noexcept {
+  return {form, kUnpackCodes<kForms>[form.bits]};
+}
 
 /// What is known of the bytes of a panel, which meet activations of -127..127.
 enum class Codes : std::uint8_t {

@@ -69,14 +69,14 @@ struct PartTilePanel {
 }
 
 inline void fill_part_tiles(const PackedForm& form, const std::byte* block, const std::byte* ahead,
-                            const std::int8_t* levels, std::size_t g, PartTilePanel& panel) noexcept {
+                            const CodeReader& read, std::size_t g, PartTilePanel& panel) noexcept {
   const I32 lowest = repeat_halves(splat_i32(lowest_of(form)));
   const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
   const std::size_t words = form.part / 4;  // of 64 bytes
   alignas(64) std::byte codes[1024];
   for (std::size_t chunk = 0; chunk < PartTilePanel::kChunks; ++chunk) {
     fetch(ahead + chunk * form.block_bytes() / 4, form.block_bytes() / 4);
-    kUnpackCodes[form.bits](block + 2 * chunk * form.code_bytes(), form.code_bytes(), 2, levels, codes);
+    read(block + 2 * chunk * form.code_bytes(), form.code_bytes(), 2, codes);
     for (std::size_t word = 0; word < 16; word += words) {
       const std::size_t part = (16 * chunk + word) / words;
       const I32 factor = repeat_halves(load_i8(factors + 16 * part));
@@ -192,7 +192,7 @@ void part_tiles(const PartTilePanel& panel, std::size_t b, const Activations& x,
 
 template <std::size_t kGroups>
 void part_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                        const RowTiles& tiles, const std::int8_t* levels, TiledSums sums) noexcept {
+                        const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
   TileSizes sizes;
   sizes.set(0, tiles.height, kTileRowBytes);
   sizes.set(1, kMostTileRows, kTileRowBytes);
@@ -202,8 +202,8 @@ void part_tile_products(const PackedWeight& w, const std::byte* const* group, co
   const std::size_t stride = w.form->block_bytes();
   for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
     for (std::size_t g = 0; g < kGroups; ++g)
-      fill_part_tiles(*w.form, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), levels,
-                      g, panel);
+      fill_part_tiles(*w.form, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), read, g,
+                      panel);
     if (w.form->has_offset)
       part_tiles<kGroups, true>(panel, b, x, first, tiles, sums);
     else
@@ -220,10 +220,10 @@ struct RunTilePanel {
   alignas(64) float offsets[2][kBlocks][16];
 };
 
-inline void fill_run_tiles(const PackedForm& form, const std::byte* block, std::size_t count, const std::int8_t* levels,
+inline void fill_run_tiles(const PackedForm& form, const std::byte* block, std::size_t count, const CodeReader& read,
                            std::size_t g, RunTilePanel& panel) noexcept {
   const std::size_t stride = form.block_bytes();
-  kUnpackCodes[form.bits](block, stride, count, levels, panel.integers[g][0]);
+  read(block, stride, count, panel.integers[g][0]);
   const I32 lowest = splat_u8(static_cast<std::uint32_t>(lowest_of(form)) & 0xff);
   for (std::size_t b = 0; b < count; ++b, block += stride) {
     unroll<8>([&](std::size_t i) ZRT_UNROLLED {
@@ -317,7 +317,7 @@ void run_tiles(const RunTilePanel& panel, std::size_t groups, std::size_t from, 
 
 template <std::size_t kGroups>
 void run_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                       const RowTiles& tiles, const std::int8_t* levels, TiledSums sums) noexcept {
+                       const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
   TileSizes sizes;
   sizes.set(0, tiles.height, kGroup);
   sizes.set(1, kGroup / 4, kTileRowBytes);
@@ -330,7 +330,7 @@ void run_tile_products(const PackedWeight& w, const std::byte* const* group, con
     const std::size_t count = blocks - from < RunTilePanel::kBlocks ? blocks - from : RunTilePanel::kBlocks;
     for (std::size_t g = 0; g < kGroups; ++g) {
       fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
-      fill_run_tiles(*w.form, group[g] + from * stride, count, levels, g, panel);
+      fill_run_tiles(*w.form, group[g] + from * stride, count, read, g, panel);
     }
     if (w.form->has_offset)
       run_tiles<true>(panel, kGroups, from, count, x, first, tiles, sums);
@@ -341,12 +341,11 @@ void run_tile_products(const PackedWeight& w, const std::byte* const* group, con
 
 template <std::size_t kGroups, PackedForms kForms>
 void group_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
-                         std::uint32_t first, const RowTiles& tiles, const std::int8_t* levels,
-                         TiledSums sums) noexcept {
+                         std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
   if constexpr (kForms.part_16 || kForms.part_32)
-    if (w.form->part != 0) return part_tile_products<kGroups>(w, group, x, first, tiles, levels, sums);
+    if (w.form->part != 0) return part_tile_products<kGroups>(w, group, x, first, tiles, read, sums);
   if constexpr (kForms.run_32)
-    if (w.form->part == 0) return run_tile_products<kGroups>(w, group, x, first, tiles, levels, sums);
+    if (w.form->part == 0) return run_tile_products<kGroups>(w, group, x, first, tiles, read, sums);
 }
 
 /// packed_products, with tiles where they take less time.
@@ -354,7 +353,7 @@ template <PackedForms kForms>
 void tile_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                    std::uint64_t stride) noexcept {
   if (!prefers_tiles(*w.form, x.rows)) return packed_products<kForms>(w, first, last, x, y, stride);
-  const BiasedLevels levels(*w.form);
+  const CodeReader read = code_reader<kForms>(*w.form);
   alignas(64) float sums[2][kTiledRows][16];
   for (std::uint32_t t = 0; t < x.rows; t += kTiledRows) {
     const RowTiles tiles(x.rows - t < kTiledRows ? x.rows - t : kTiledRows);
@@ -364,9 +363,9 @@ void tile_products(const PackedWeight& w, std::uint32_t first, std::uint32_t las
       for (std::size_t g = 0; g < groups; ++g)
         for (std::uint32_t i = 0; i < tiles.rows; ++i) store(sums[g][i], splat(0.0f));
       if (groups == 2)
-        group_tile_products<2, kForms>(w, group, x, t, tiles, levels.data(), sums);
+        group_tile_products<2, kForms>(w, group, x, t, tiles, read, sums);
       else
-        group_tile_products<1, kForms>(w, group, x, t, tiles, levels.data(), sums);
+        group_tile_products<1, kForms>(w, group, x, t, tiles, read, sums);
       store_group_sums(sums, groups, n, last, tiles.rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }
   }
