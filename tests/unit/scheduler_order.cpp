@@ -253,6 +253,35 @@ TEST_F(SchedulerOrder, WhoseClientDoesNotReadIsNotAdmittedAgain) {
   EXPECT_NE(slot_of(99), kNone);
 }
 
+/// A client that does not read costs its own request alone, also where that one was preempted.
+TEST_F(SchedulerOrder, YoungerRequestsOfATenantPassOneWhoseClientDoesNotRead) {
+  SchedulerLimits limits = four_slots();
+  limits.floor_patience = 8;
+  limits.slow_steps = 1000;
+  begin(limits, 3);
+  const Handle user = tenant(ServiceClass::interactive);
+  hold_floor();
+  const Handle batch = tenant(ServiceClass::batch);
+  bench_->step({ask(1, user, 16, 100), ask(2, batch, 16, 40)});
+  steps(10);
+  const auto& state = bench_->scheduler.state();
+  Arrival blocked;
+  blocked.kind = ArrivalKind::client_blocked;
+  blocked.subject = state.slots[slot_of(2)].request;
+  bench_->step({blocked});
+  steps(2);
+  ASSERT_EQ(preempted(bench_->step({ask(3, user, 16, 4), ask(4, batch, 16, 4)})), 2u);
+  EXPECT_EQ(state.tenants[row_of(batch)].unread, 1u);
+  for (int i = 0; i < 200 && bench_->scheduler.ledger(batch)->requests_finished == 0; ++i) bench_->step();
+  EXPECT_EQ(bench_->scheduler.ledger(batch)->requests_finished, 1u) << "the younger one";
+  Arrival ready = blocked;
+  ready.kind = ArrivalKind::client_ready;
+  bench_->step({ready});
+  EXPECT_EQ(state.tenants[row_of(batch)].unread, 0u);
+  for (int i = 0; i < 200 && bench_->scheduler.ledger(batch)->requests_finished == 1; ++i) bench_->step();
+  EXPECT_EQ(bench_->scheduler.ledger(batch)->requests_finished, 2u);
+}
+
 TEST_F(SchedulerOrder, WhatATenantHadOfAnotherModelAloneIsNoDebt) {
   begin(two_slots(), 1);
   const Handle a = tenant(ServiceClass::interactive), b = tenant(ServiceClass::interactive);

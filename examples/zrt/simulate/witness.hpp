@@ -33,12 +33,15 @@ struct Seen {
   bool accepted = false;
   bool admitted = false;  ///< once or more
   bool waits = false;
+  bool parked = false;  ///< preempted, and its client does not read
   bool complete = false;
   bool ended = false;
   bool cancelled = false;
 
   /// What the machine's entries hold beside the token.
   [[nodiscard]] std::uint32_t variant() const { return own << 8 | adapter; }
+  /// Whether it counts in the queue: it waits for a slot or, in none, for its client.
+  [[nodiscard]] bool is_left() const { return waits || parked || complete; }
 };
 
 /// Holds each step against the promises: answers as alone, each end once, quotas, classes, fairness, no starvation.
@@ -220,15 +223,15 @@ template <class Rules> class Witness {
     const std::uint32_t own = left_of(row);
     if (live() > 1 && own >= places_for(row, s) + s.limits.slots)
       fail("a tenant's requests take the places of others in the queue");
-    r.answered = r.accepted = r.waits = true;
+    r.answered = r.accepted = true;
     r.tenant = row;
-    ++waiting_;
     Kept& t = tenants_[row];
     const serve::TenantQuota& quota = s.tenants[row].quota;
     if (own >= std::max(t.most_queued, quota.max_queued) + s.limits.slots)
       fail("more requests of a tenant wait or are unread than its queue and the slots hold");
     ++t.accepted;
-    if (t.waiting++ == 0) lift(row);
+    if (t.waiting == 0) lift(row);
+    wait(r, row);
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
     const std::uint32_t read = short_steps_ ? 1 : zrt::kPageTokens;
     const std::uint32_t steps = (r.prompt + r.most) / read + r.most + 4;
@@ -238,8 +241,7 @@ template <class Rules> class Witness {
   /// Requests of a tenant that wait, or are complete and unread.
   [[nodiscard]] std::uint32_t left_of(std::uint32_t row) const {
     std::uint32_t own = 0;
-    for (const Seen& r : requests_)
-      own += r.accepted && !r.ended && r.tenant == row && (r.waits || r.complete) ? 1u : 0u;
+    for (const Seen& r : requests_) own += r.accepted && !r.ended && r.tenant == row && r.is_left() ? 1u : 0u;
     return own;
   }
   [[nodiscard]] std::uint32_t live() const {
@@ -250,7 +252,7 @@ template <class Rules> class Witness {
   /// How many there may be of a tenant, because of all that there are.
   [[nodiscard]] std::uint64_t places_for(std::uint32_t row, const State& s) const {
     std::uint32_t all = 0;
-    for (const Seen& r : requests_) all += r.accepted && !r.ended && (r.waits || r.complete) ? 1u : 0u;
+    for (const Seen& r : requests_) all += r.accepted && !r.ended && r.is_left() ? 1u : 0u;
     const std::uint64_t left = s.limits.queue > all ? s.limits.queue - all : 0;
     if (live() < 2) return left == 0 ? 0 : ~0u;
     switch (tenants_[row].service_class) {
@@ -269,6 +271,12 @@ template <class Rules> class Witness {
   [[nodiscard]] std::uint64_t& time_of(std::uint32_t row) {
     return time_[static_cast<std::size_t>(tenants_[row].service_class)];
   }
+  void wait(Seen& r, std::uint32_t row) {
+    r.waits = true;
+    ++waiting_;
+    ++tenants_[row].waiting;
+  }
+  /// Of what a tenant did not ask for it has no credit.
   void lift(std::uint32_t row) { tenants_[row].service = std::max(tenants_[row].service, time_of(row)); }
 
   void admit(Seen& r, const serve::StepEvent& e) {
@@ -299,15 +307,18 @@ template <class Rules> class Witness {
     ++r.delivered;
     r.unread_since = step_;
     r.unread_at = now_;
-    ++tenants_[serve::row_of(e.tenant)].delivered;
+    const std::uint32_t row = serve::row_of(e.tenant);
+    ++tenants_[row].delivered;
+    if (!std::exchange(r.parked, false)) return;
+    if (tenants_[row].waiting == 0) lift(row);
+    wait(r, row);
   }
 
   void preempt(Seen& r, std::uint32_t row) {
     ++preempted_;
     if (r.waits || r.ended) fail("a request that does not run is preempted");
-    r.waits = true;
-    ++tenants_[row].waiting;
-    ++waiting_;
+    r.parked = r.generated != r.delivered;
+    if (!r.parked) wait(r, row);
     if (tenants_[row].service_class == serve::ServiceClass::interactive && tenants_[row].changed != step_)
       fail("an interactive request is preempted");
   }

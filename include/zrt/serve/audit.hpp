@@ -296,7 +296,9 @@ class Audit {
       waiting += r.stage == RequestStage::waiting ? 1u : 0u;
       running += r.stage == RequestStage::running ? 1u : 0u;
       held += r.holds_token ? 1u : 0u;
-      if (r.stage == RequestStage::draining) ++unread_[r.tenant];
+      if (r.stage == RequestStage::draining || r.stage == RequestStage::parked) ++unread_[r.tenant];
+      if (r.stage == RequestStage::parked && !r.holds_token)
+        return broken("a request is parked that its client has read");
       const TenantQuota& quota = s.tenants[r.tenant].quota;
       if (!s.tenants[r.tenant].live) return broken("a request of a tenant that is gone");
       if (r.stage != RequestStage::draining && std::uint64_t{r.prompt} + r.most > quota.max_context)

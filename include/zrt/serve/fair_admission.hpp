@@ -52,9 +52,7 @@ template <class Rules> class FairAdmission {
     if (s.keeps(Rule::slot_quota) && t.slots >= t.quota.max_slots) return false;
     if (t.decoded.room(t.quota.decode_tokens_per_s) == 0 || t.prefilled.room(t.quota.prefill_tokens_per_s) == 0)
       return false;
-    const RequestRow& r = s.requests[t.first];
-    if (r.holds_token && s.keeps(Rule::wait_unread)) return false;
-    return !s.keeps(Rule::page_quota) || t.charge + first_charge(s, r, false) <= t.quota.max_pages;
+    return !s.keeps(Rule::page_quota) || t.charge + first_charge(s, s.requests[t.first], false) <= t.quota.max_pages;
   }
 
   /// Whether its quota bears all pages that its first request can need.

@@ -10,6 +10,7 @@ enum class RequestStage : std::uint8_t {
   free,      ///< the row names no request
   waiting,   ///< in its tenant's queue, new or preempted
   running,   ///< in a slot
+  parked,    ///< preempted, and in no queue until the client reads the token that is held for it
   draining,  ///< complete, its last token held until the client reads
 };
 
@@ -42,6 +43,10 @@ struct RequestRow {
   std::uint64_t step_latency = 0;  ///< see Arrival
 
   [[nodiscard]] std::uint32_t known() const noexcept { return prompt + generated; }
+  /// Whether it has tokens to compute, now or later.
+  [[nodiscard]] bool goes_on() const noexcept {
+    return stage == RequestStage::waiting || stage == RequestStage::running || stage == RequestStage::parked;
+  }
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

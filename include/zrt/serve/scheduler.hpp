@@ -319,8 +319,7 @@ template <class Rules = AllRules> class Scheduler {
       return;
     }
     s_.leave_slot(request);
-    r.stage = RequestStage::draining;
-    ++s_.tenants[r.tenant].unread;
+    s_.leave_unread(request, RequestStage::draining);
     r.most = stopped ? 0 : r.generated;
   }
 
@@ -456,7 +455,8 @@ template <class Rules = AllRules> class Scheduler {
     r.holds_token = false;
     --s_.held;
     if (s_.keeps(Rule::deliver_held)) s_.deliver(request, r.held_token);
-    if (r.stage == RequestStage::draining) s_.end(request, r.most == 0 ? EndReason::stopped : EndReason::length);
+    if (r.stage == RequestStage::draining) return s_.end(request, r.most == 0 ? EndReason::stopped : EndReason::length);
+    if (r.stage == RequestStage::parked) s_.unpark(request);
   }
 
   /// Nanoseconds from `now` that the client of a held token still has.

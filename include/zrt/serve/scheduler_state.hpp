@@ -312,6 +312,19 @@ template <class Rules> struct SchedulerState {
     if (t.service < time && keeps(Rule::lift_counter)) t.service = time;
   }
 
+  /// A request that is in no slot waits for its client alone: nobody waits behind it.
+  void leave_unread(std::uint32_t request, RequestStage stage) noexcept {
+    requests[request].stage = stage;
+    ++tenants[requests[request].tenant].unread;
+  }
+  /// A request whose client has read it joins its tenant's queue again.
+  void unpark(std::uint32_t request) noexcept {
+    TenantRow& t = tenants[requests[request].tenant];
+    --t.unread;
+    if (t.queued == 0) lift(t);
+    enqueue(request);
+  }
+
   /// Takes a running request out of its slot; it resumes where it was. Pages that nobody else may find are the request's
   /// own until it ends, so that what it has computed is not lost. A state beside the pages is kept for shared ones alone.
   void preempt(std::uint32_t slot) noexcept {
@@ -322,7 +335,9 @@ template <class Rules> struct SchedulerState {
     ++r.preemptions;
     ++tenants[r.tenant].ledger.preemptions;
     if (!keeps(Rule::resume_in_place)) r.generated = r.generated == 0 ? 0 : r.generated - 1;
-    if (keeps(Rule::requeue_preempted))
+    if (r.holds_token && keeps(Rule::wait_unread))
+      leave_unread(request, RequestStage::parked);
+    else if (keeps(Rule::requeue_preempted))
       enqueue(request);
     else
       r.stage = RequestStage::waiting;
@@ -340,7 +355,7 @@ template <class Rules> struct SchedulerState {
       end_gap = (7 * end_gap + gap) / 8;
       last_end = now;
     }
-    if (r.stage == RequestStage::draining) --t.unread;
+    if (r.stage == RequestStage::draining || r.stage == RequestStage::parked) --t.unread;
     if (!r.shares && r.preemptions != 0 && keeps(Rule::drop_own)) drop_scope(domain(request).scope);
     const bool finished = reason == EndReason::stopped || reason == EndReason::length;
     ++(finished ? t.ledger.requests_finished : t.ledger.requests_ended_early);

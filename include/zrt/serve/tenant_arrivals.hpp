@@ -59,9 +59,8 @@ template <class Rules> class TenantArrivals {
     answer(s_, a, EventKind::tenant_changed, a.subject, a.subject);
     for (std::uint32_t i = 0; i < s_.requests.size(); ++i) {
       const RequestRow& r = s_.requests[i];
-      const bool live = r.stage == RequestStage::waiting || r.stage == RequestStage::running;
       const bool fits = s_.need(r) <= quota.max_pages && fits_context(r, quota);
-      if (live && r.tenant == tenant && !fits) s_.end(i, EndReason::quota_lowered);
+      if (r.goes_on() && r.tenant == tenant && !fits) s_.end(i, EndReason::quota_lowered);
     }
     while (t.slots > quota.max_slots || t.charge > quota.max_pages)
       s_.preempt(
@@ -130,7 +129,7 @@ template <class Rules> class TenantArrivals {
     PageBudget after = s_.budget;
     after.reserve(from, quota.reserved_pages, charge);
     for (const RequestRow& r : s_.requests) {
-      if (r.stage != RequestStage::waiting && r.stage != RequestStage::running) continue;
+      if (!r.goes_on()) continue;
       const std::uint32_t own = r.tenant == tenant ? quota.reserved_pages : s_.tenants[r.tenant].quota.reserved_pages;
       if (s_.need(r) > own + after.floating()) return false;
     }

@@ -26,7 +26,7 @@ struct TenantRow {
   std::uint64_t charge = 0;    ///< pages
   std::uint32_t slots = 0;
   std::uint32_t queued = 0;
-  std::uint32_t unread = 0;     ///< complete answers whose last token waits for the client
+  std::uint32_t unread = 0;     ///< requests in no slot and no queue, of which a token waits for the client
   std::uint32_t sessions = 0;   ///< open ones
   std::uint32_t first = kNone;  ///< of the queue
   std::uint32_t last = kNone;
