@@ -253,6 +253,43 @@ TEST_F(SchedulerOrder, WhoseClientDoesNotReadIsNotAdmittedAgain) {
   EXPECT_NE(slot_of(99), kNone);
 }
 
+/// Small reservations, behind which requests grow into the floating part, do not starve one that needs much of it.
+TEST_F(SchedulerOrder, WhoPassesAWaitingFloorHasItsPagesWithinItsReservation) {
+  SchedulerLimits limits = four_slots();
+  limits.pages = 24;
+  limits.prefix_pages = 1;
+  limits.context = 256;
+  begin(limits, 4);
+  std::vector<Handle> small;
+  std::uint64_t number = 0;
+  for (int i = 0; i < 3; ++i) {
+    Arrival one;
+    one.kind = ArrivalKind::create_tenant;
+    one.quota.service = ServiceClass::standard;
+    one.quota.max_slots = one.quota.reserved_pages = 1;
+    small.push_back(find(bench_->step({one}), EventKind::tenant_created)->subject);
+  }
+  const Handle large = tenant(ServiceClass::standard);
+  const auto& state = bench_->scheduler.state();
+  const auto refill = [&] {
+    std::vector<Arrival> more;
+    for (const Handle t : small)
+      if (state.tenants[row_of(t)].queued < 2) more.push_back(ask(++number, t, 16, 112));
+    return more;
+  };
+  for (const Handle t : small) {  // they grow in turn
+    bench_->step({ask(++number, t, 16, 112)});
+    steps(35);
+  }
+  std::vector<Arrival> first = refill();
+  first.push_back(ask(9999, large, 200, 50));
+  bench_->step(first);
+  const std::uint32_t bound = limits.floor_patience + 4 * (200 / 16 + 50 + 4 + 112);
+  std::uint32_t waited = 0;
+  for (; waited < bound && slot_of(9999) == kNone; ++waited) bench_->step(refill());
+  EXPECT_LT(waited, bound);
+}
+
 /// A client that does not read costs its own request alone, also where that one was preempted.
 TEST_F(SchedulerOrder, YoungerRequestsOfATenantPassOneWhoseClientDoesNotRead) {
   SchedulerLimits limits = four_slots();

@@ -10,8 +10,8 @@ namespace zrt::inline ZRT_ABI::serve {
 ///
 /// The floor comes first: one slot belongs to the lower classes in turn and is never preempted. Classes follow in
 /// order, and in a class the tenant with the least service. Admission stops at the first request that lacks floating
-/// pages, so small requests cannot overtake a large one for ever. Only requests within their tenant's reservation pass
-/// it.
+/// pages, so small requests cannot overtake a large one for ever. Only requests that fit their tenant's reservation whole
+/// pass it, or pass a floor that has waited; they have all their pages at once.
 template <class Rules> class FairAdmission {
  public:
   explicit FairAdmission(SchedulerState<Rules>& state) noexcept : s_(state) {}
@@ -34,7 +34,7 @@ template <class Rules> class FairAdmission {
     const std::uint32_t pages = first_charge(s_, r, false);
     if (floating_for(s_.tenants[r.tenant], pages) > s_.budget.floating_left()) return false;
     const std::uint32_t slot = free_slot();
-    place(request, slot, pages, false);
+    place(request, slot, pages, {});
     SlotRow& row = s_.slots[slot];
     row.position = position;
     row.stage = r.generated != 0 && position + 1 == r.known() ? SlotStage::decode : SlotStage::prefill;
@@ -79,8 +79,8 @@ template <class Rules> class FairAdmission {
 
   /// Pages that count when a request is admitted: of what it has, or of all that it can need.
   [[nodiscard]] static std::uint32_t first_charge(const SchedulerState<Rules>& s, const RequestRow& r,
-                                                  bool floor) noexcept {
-    return floor || s.charges_all(r) ? s.need(r) : pages_for(r.known());
+                                                  bool whole) noexcept {
+    return whole || s.charges_all(r) ? s.need(r) : pages_for(r.known());
   }
 
  private:
@@ -131,7 +131,7 @@ template <class Rules> class FairAdmission {
       return;
     }
     const bool yields = user_waits_ && s_.floor_waited < s_.limits.floor_patience && s_.keeps(Rule::yield_floor);
-    if (!yields && admit(tenant, true) == Found::admitted) {
+    if (!yields && admit(tenant, {.floor = true, .whole = true}) == Found::admitted) {
       s_.floor_to_batch = c == ServiceClass::standard && s_.keeps(Rule::floor_turns);
       s_.floor_waited = 0;
       return;
@@ -150,7 +150,7 @@ template <class Rules> class FairAdmission {
         after = tenant;
         continue;
       }
-      const Found found = admit(tenant, false);
+      const Found found = admit(tenant, {.whole = blocked || gated_});
       if (found == Found::no_slot) return;
       if (found == Found::no_pages) {
         s_.tenants[tenant].waits_for_pages = true;
@@ -164,6 +164,11 @@ template <class Rules> class FairAdmission {
   }
 
   enum class Found : std::uint8_t { admitted, no_slot, no_pages };
+  /// How a request is placed.
+  struct Place {
+    bool floor = false;  ///< as the holder of the floor
+    bool whole = false;  ///< with all the pages that it can need
+  };
 
   /// Whether an interactive request that could begin finds too few floating pages, be there a slot or not.
   [[nodiscard]] bool user_lacks_pages() const noexcept {
@@ -176,7 +181,7 @@ template <class Rules> class FairAdmission {
   }
   [[nodiscard]] bool within_reservation(std::uint32_t tenant) const noexcept {
     const TenantRow& t = s_.tenants[tenant];
-    return t.charge + first_charge(s_, s_.requests[t.first], false) <= t.quota.reserved_pages;
+    return t.charge + first_charge(s_, s_.requests[t.first], true) <= t.quota.reserved_pages;
   }
 
   /// Whether a free slot is a request's, when one is left for a floor that waits.
@@ -205,17 +210,17 @@ template <class Rules> class FairAdmission {
     return s_.budget.floating() > used ? s_.budget.floating() - used : 0;
   }
 
-  [[nodiscard]] Found admit(std::uint32_t tenant, bool floor) noexcept {
+  [[nodiscard]] Found admit(std::uint32_t tenant, Place how) noexcept {
     const TenantRow& t = s_.tenants[tenant];
     const std::uint32_t request = t.first;
     const auto priority = static_cast<std::uint32_t>(t.quota.service);
-    const std::uint32_t pages = first_charge(s_, s_.requests[request], floor);
+    const std::uint32_t pages = first_charge(s_, s_.requests[request], how.whole);
     const std::uint64_t floating = floating_for(t, pages);
     const auto takes = [&](std::uint32_t slot) { return may_take(s_, slot, priority); };
-    bool has_room = has_slot(floor);
+    bool has_room = has_slot(how.floor);
     if (!has_room && first_to_yield(s_, takes) == kNone) return Found::no_slot;
     if (floating != 0 && s_.keeps(Rule::floating_limit)) {
-      if (gated_ && !floor) return Found::no_pages;
+      if (gated_ && !how.floor) return Found::no_pages;
       if (floating > floating_at_best(priority)) return Found::no_pages;
       while (floating > s_.budget.floating_left()) {
         const std::uint32_t victim =
@@ -230,12 +235,12 @@ template <class Rules> class FairAdmission {
       if (victim == kNone) return Found::no_slot;
       s_.preempt(victim);
     }
-    place(request, free_slot(), pages, floor);
+    place(request, free_slot(), pages, how);
     return Found::admitted;
   }
 
   /// Puts a request in a free slot, behind what the prefix tree has of its tokens.
-  void place(std::uint32_t request, std::uint32_t slot, std::uint32_t pages, bool floor) noexcept {
+  void place(std::uint32_t request, std::uint32_t slot, std::uint32_t pages, Place how) noexcept {
     RequestRow& r = s_.requests[request];
     s_.dequeue(request);
     r.stage = RequestStage::running;
@@ -255,9 +260,9 @@ template <class Rules> class FairAdmission {
     SlotWork& w = s_.work[slot];
     w.request = request;
     w.admitted = s_.step;
-    w.floor = floor;
-    w.complete_charge = floor || s_.charges_all(r);
-    if (floor) {
+    w.floor = how.floor;
+    w.complete_charge = how.whole || s_.charges_all(r);
+    if (how.floor) {
       s_.floor_slot = slot;
       s_.floor_idle = 0;
     }
