@@ -61,6 +61,17 @@ class SchedulerOrder : public testing::Test {
     return kNone;
   }
 
+  [[nodiscard]] Handle running(std::uint64_t number) const {
+    return bench_->scheduler.state().slots[slot_of(number)].request;
+  }
+  /// A client stops reading, or reads again.
+  static Arrival client(Handle request, ArrivalKind kind) {
+    Arrival a;
+    a.kind = kind;
+    a.subject = request;
+    return a;
+  }
+
   std::optional<zrt::test::SchedulerBench> bench_;
 };
 
@@ -195,11 +206,8 @@ TEST_F(SchedulerOrder, WhoComputesNothingDoesNotKeepTheFloor) {
   hold_floor();
   const Handle batch = tenant(ServiceClass::batch);
   bench_->step({ask(1, user, 16, 100), ask(2, batch, 16, 4)});
-  Arrival blocked;
-  blocked.kind = ArrivalKind::client_blocked;
   const auto& state = bench_->scheduler.state();
-  blocked.subject = state.slots[slot_of(99)].request;
-  bench_->step({blocked});
+  bench_->step({client(running(99), ArrivalKind::client_blocked)});
   steps(10);
   EXPECT_EQ(state.floor_slot, kNone) << "its client has not read for 8 steps";
   EXPECT_NE(slot_of(99), kNone) << "and it keeps its slot";
@@ -212,11 +220,8 @@ TEST_F(SchedulerOrder, AStandingMachineTakesTheFloorFromWhoWaitsForItsClient) {
   hold_floor();
   bench_->step({ask(1, user, 16, 100)});
   const auto& state = bench_->scheduler.state();
-  std::vector<Arrival> blocked(2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    blocked[i].kind = ArrivalKind::client_blocked;
-    blocked[i].subject = state.slots[slot_of(i == 0 ? 99 : 1)].request;
-  }
+  const std::vector<Arrival> blocked{client(running(99), ArrivalKind::client_blocked),
+                                     client(running(1), ArrivalKind::client_blocked)};
   bench_->step(blocked);
   steps(2);
   ASSERT_TRUE(state.runs.empty());
@@ -234,10 +239,8 @@ TEST_F(SchedulerOrder, WhoseClientDoesNotReadIsNotAdmittedAgain) {
   hold_floor();
   const Handle batch = tenant(ServiceClass::batch);
   const auto& state = bench_->scheduler.state();
-  Arrival blocked;
-  blocked.kind = ArrivalKind::client_blocked;
-  blocked.subject = state.slots[slot_of(99)].request;
-  bench_->step({blocked});
+  const Handle unread = running(99);
+  bench_->step({client(unread, ArrivalKind::client_blocked)});
   std::uint64_t number = 0;
   for (int i = 0; i < 200; ++i) {
     std::vector<Arrival> more;
@@ -246,9 +249,7 @@ TEST_F(SchedulerOrder, WhoseClientDoesNotReadIsNotAdmittedAgain) {
     bench_->step(more);
   }
   EXPECT_GE(bench_->scheduler.ledger(batch)->requests_finished, 15u);
-  Arrival ready = blocked;
-  ready.kind = ArrivalKind::client_ready;
-  bench_->step({ready});
+  bench_->step({client(unread, ArrivalKind::client_ready)});
   for (int i = 0; i < 100 && slot_of(99) == kNone; ++i) bench_->step();
   EXPECT_NE(slot_of(99), kNone);
 }
@@ -302,18 +303,14 @@ TEST_F(SchedulerOrder, YoungerRequestsOfATenantPassOneWhoseClientDoesNotRead) {
   bench_->step({ask(1, user, 16, 100), ask(2, batch, 16, 40)});
   steps(10);
   const auto& state = bench_->scheduler.state();
-  Arrival blocked;
-  blocked.kind = ArrivalKind::client_blocked;
-  blocked.subject = state.slots[slot_of(2)].request;
-  bench_->step({blocked});
+  const Handle unread = running(2);
+  bench_->step({client(unread, ArrivalKind::client_blocked)});
   steps(2);
   ASSERT_EQ(preempted(bench_->step({ask(3, user, 16, 4), ask(4, batch, 16, 4)})), 2u);
   EXPECT_EQ(state.tenants[row_of(batch)].unread, 1u);
   for (int i = 0; i < 200 && bench_->scheduler.ledger(batch)->requests_finished == 0; ++i) bench_->step();
   EXPECT_EQ(bench_->scheduler.ledger(batch)->requests_finished, 1u) << "the younger one";
-  Arrival ready = blocked;
-  ready.kind = ArrivalKind::client_ready;
-  bench_->step({ready});
+  bench_->step({client(unread, ArrivalKind::client_ready)});
   EXPECT_EQ(state.tenants[row_of(batch)].unread, 0u);
   for (int i = 0; i < 200 && bench_->scheduler.ledger(batch)->requests_finished == 1; ++i) bench_->step();
   EXPECT_EQ(bench_->scheduler.ledger(batch)->requests_finished, 2u);
