@@ -285,7 +285,7 @@ TEST_F(SchedulerOrder, WhoPassesAWaitingFloorHasItsPagesWithinItsReservation) {
   std::vector<Arrival> first = refill();
   first.push_back(ask(9999, large, 200, 50));
   bench_->step(first);
-  const std::uint32_t bound = limits.floor_patience + 4 * (200 / 16 + 50 + 4 + 112);
+  const std::uint32_t bound = limits.floor_patience + 4 * (16 / 16 + 112 + 4);
   std::uint32_t waited = 0;
   for (; waited < bound && slot_of(9999) == kNone; ++waited) bench_->step(refill());
   EXPECT_LT(waited, bound);

@@ -37,7 +37,7 @@ enum class Rule : std::uint8_t {
   session_quota,         ///< a tenant's sessions
   queue_depth,           ///< requests that wait
   share_queue,           ///< tenants that fill the queue leave places for others
-  count_unread,          ///< complete answers that nobody reads count as their tenant's waiting ones
+  count_unread,          ///< answers in no slot that nobody reads count as their tenant's waiting ones
   counter_order,         ///< the tenant with the least service is next
   lift_counter,          ///< a tenant banks no service
   weigh_service,         ///< service counts by weight
