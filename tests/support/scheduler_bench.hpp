@@ -48,6 +48,7 @@ struct SchedulerBench {
     a.kind = serve::ArrivalKind::create_tenant;
     a.quota.service = service;
     a.quota.max_slots = 64;
+    a.quota.decode_tokens_per_s = 1'000'000;
     a.quota.reserved_pages = reserved;
     a.quota.first_token_ns = first_token_ns;
     a.quota.gap_ns = gap_ns;

@@ -79,6 +79,54 @@ TEST(TenantScheduler, ASecondTurnFindsTheFirst) {
   EXPECT_EQ(find(other, EventKind::admitted)->value, 0u) << "another tenant finds nothing";
 }
 
+TEST(TenantScheduler, AGroupsPrefixesStayForThoseWhoAreLeft) {
+  Bench bench(two_slots());
+  Handle members[3];
+  for (Handle& member : members) {
+    Arrival a;
+    a.kind = ArrivalKind::create_tenant;
+    a.quota.group = 7;
+    member = bench.step({a}).events[0].subject;
+  }
+  const auto found = [&bench](Handle member) {
+    const StepPlan plan = bench.step({bench.request(member, 40, 1)});
+    const std::uint32_t tokens = find(plan, EventKind::admitted)->value;
+    bench.step();
+    return tokens;
+  };
+  const auto leave = [&bench](Handle member) {
+    Arrival a;
+    a.kind = ArrivalKind::remove_tenant;
+    a.subject = member;
+    bench.step({a});
+  };
+  EXPECT_EQ(found(members[0]), 0u);
+  EXPECT_EQ(found(members[1]), 32u);
+  leave(members[0]);
+  EXPECT_EQ(found(members[2]), 32u) << "two members are left";
+  leave(members[1]);
+  leave(members[2]);
+  EXPECT_EQ(bench.scheduler.state().tree.size(), 0u) << "nobody is";
+}
+
+/// A rate that does not suffice for all slots of a tenant goes round among them.
+TEST(TenantScheduler, ARateIsSharedByTheSlotsOfItsTenant) {
+  Bench bench(two_slots());
+  Arrival a;
+  a.kind = ArrivalKind::create_tenant;
+  a.quota.decode_tokens_per_s = 1;
+  const Handle tenant = bench.step({a}).events[0].subject;
+  std::array<std::uint32_t, 2> runs{};
+  for (int i = 0; i < 100; ++i) {
+    std::vector<Arrival> more;
+    if (i % 20 == 0 && i < 40) more.push_back(bench.request(tenant, 1, 60));
+    for (const PlannedRun& run : bench.step(more).runs) ++runs[run.slot];
+    bench.now += 1'000'000'000;
+  }
+  EXPECT_GT(runs[0], 30u);
+  EXPECT_GT(runs[1], 30u) << "of 80 s, beside " << runs[0];
+}
+
 TEST(TenantScheduler, APrefixIsTheAdaptersOwn) {
   Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::standard);

@@ -101,19 +101,25 @@ class ScriptWriter {
 
   Script write() {
     sizes();
+    if (Draw(mixed(script_.seed, 0x57ea)).chance(0.1)) return endless();
     const std::uint32_t tenants = draw_.from(1, kTenants);
     for (std::uint32_t t = 1; t <= tenants; ++t) tenant(t, draw_.chance(0.8) ? 0 : draw_.below(40));
     for (std::uint32_t i = draw_.below(4); i > 0; --i) jump();
     for (std::uint32_t i = draw_.chance(0.3) ? draw_.below(3) : 0; i > 0; --i) add(Action::drop, draw_.below(kSteps));
+    return in_order();
+  }
+
+ private:
+  static constexpr std::uint32_t kSteps = 120;
+  static constexpr std::uint32_t kEndlessSteps = 600;
+  static constexpr std::uint32_t kTenants = 5;
+
+  Script in_order() {
     std::sort(script_.events.begin(), script_.events.end(), [](const ScriptEvent& a, const ScriptEvent& b) {
       return a.step != b.step ? a.step < b.step : a.order < b.order;
     });
     return script_;
   }
-
- private:
-  static constexpr std::uint32_t kSteps = 120;
-  static constexpr std::uint32_t kTenants = 5;
 
   void sizes() {
     serve::SchedulerLimits& l = script_.limits;
@@ -159,6 +165,48 @@ class ScriptWriter {
     groups_ = draw_.chance(0.4);
     tight_ = draw_.chance(0.4);
     idle_ = draw_.chance(0.3);
+  }
+
+  /// Large requests of one tenant beside small ones of others that never cease, in a pool that has no room for both.
+  Script endless() {
+    serve::SchedulerLimits& l = script_.limits;
+    l.slots = draw_.from(2, 4);
+    l.queue = 64;
+    l.pages = draw_.from(8, 14);
+    l.prefix_pages = draw_.below(2);
+    l.context = l.pages * zrt::kPageTokens;
+    l.step_tokens = l.slots + 64;
+    l.draft_tokens = 0;
+    l.floor_patience = draw_.from(1, 4);
+    script_.prompt_tokens = ~0u;
+    const std::uint32_t others = draw_.from(1, l.tenants - 1);
+    const std::uint32_t reserved = std::min(draw_.below(3), l.pages / 3 / others);
+    const std::uint32_t floating = l.pages - l.prefix_pages - others * reserved;
+    const auto large = static_cast<serve::ServiceClass>(draw_.below(3));
+    const auto small = static_cast<serve::ServiceClass>(draw_.below(3));
+    const std::uint32_t longest = draw_.one_of({8, 24, 40});
+    for (std::uint32_t t = 1; t <= others + 1; ++t) {
+      const bool is_large = t == 1;
+      ScriptEvent& created = add(Action::create, 0);
+      created.tenant = t;
+      created.quota = {.max_slots = l.slots,
+                       .max_pages = l.pages,
+                       .reserved_pages = is_large ? 0 : reserved,
+                       .decode_tokens_per_s = 100'000,
+                       .max_context = l.context,
+                       .service = is_large ? large : small};
+      const std::uint32_t rest = draw_.from(1, others * 4);
+      for (std::uint32_t step = draw_.below(8); step < kEndlessSteps; step += is_large ? 40 : draw_.from(1, rest)) {
+        ScriptEvent e;
+        e.step = step;
+        e.tenant = t;
+        e.request = ++requests_;
+        e.prompt = is_large ? (floating - 1) * zrt::kPageTokens + 1 : draw_.from(1, 17);
+        e.most = is_large ? draw_.from(1, zrt::kPageTokens) : draw_.from(1, longest);
+        add(e);
+      }
+    }
+    return in_order();
   }
 
   ScriptEvent& add(Action act, std::uint32_t step) {

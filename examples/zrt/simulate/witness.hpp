@@ -24,7 +24,8 @@ struct Seen {
   std::uint32_t hashed = 0;
   std::uint32_t generated = 0;
   std::uint32_t delivered = 0;
-  std::uint32_t computed = 0;      ///< positions that were computed once, or found
+  std::uint32_t computed = 0;  ///< positions that were computed once, or found
+  std::uint32_t preemptions = 0;
   std::uint64_t unread_since = 0;  ///< step
   std::uint64_t unread_at = 0;     ///< nanoseconds
   serve::DraftLength luck{};
@@ -57,6 +58,7 @@ template <class Rules> class Witness {
         tenants_(script.limits.tenants),
         pairs_(tenants_.size() * tenants_.size()),
         visits_(tenants_.size() * tenants_.size()),
+        turns_(std::size_t{script.limits.slots} * script.limits.slots),
         short_steps_(has_short_steps(script)) {}
 
   /// The first promise that was broken; empty while all are kept.
@@ -115,7 +117,7 @@ template <class Rules> class Witness {
       case serve::EventKind::token:
         return token(requests_[e.tag], e);
       case serve::EventKind::preempted:
-        return preempt(requests_[e.tag], row);
+        return preempt(requests_[e.tag], e, s);
       case serve::EventKind::ended:
         return end(requests_[e.tag], e);
       case serve::EventKind::session_opened:
@@ -136,12 +138,14 @@ template <class Rules> class Witness {
     turns(s);
     runs(s);
     present(s);
+    rate_turns(s);
     prompts(s);
     service(s);
     fairness(s);
     classes(s);
     floor(s);
     floor_is_used(s);
+    prompt_order(s);
     users(s);
     visits(s);
     clients(s);
@@ -168,8 +172,11 @@ template <class Rules> class Witness {
     std::uint32_t weight = 1;          ///< at its last run
     std::uint32_t least_weight = ~0u;  ///< that it has had
     std::uint64_t delivered = 0;
-    std::uint64_t computed = 0;  ///< positions, each once
-    std::uint64_t cached = 0;    ///< positions that requests found when they were first admitted
+    std::uint64_t computed = 0;    ///< positions, each once
+    std::uint64_t recomputed = 0;  ///< and those after a preemption
+    std::uint64_t drafted = 0;
+    std::uint64_t accepted_drafts = 0;
+    std::uint64_t cached = 0;  ///< positions that requests found when they were first admitted
     std::uint64_t accepted = 0;
     std::uint64_t ended = 0;
   };
@@ -203,12 +210,15 @@ template <class Rules> class Witness {
   void drafts(Seen& r, std::uint32_t row, const serve::PlannedRun& run, const serve::Outcome& o) {
     const std::uint32_t accepted = o.again || o.failed ? 0 : o.accepted;
     if (!o.failed) tenants_[row].decoded.give_back(o.again ? run.count : run.drafts - accepted);
+    tenants_[row].drafted += o.failed ? 0 : run.drafts;
+    tenants_[row].accepted_drafts += accepted;
     const std::uint32_t known = run.begin + run.count - run.drafts;
     serve_positions(r, row, known, known + accepted);
   }
   void serve_positions(Seen& r, std::uint32_t row, std::uint32_t begin, std::uint32_t end) {
     Kept& t = tenants_[row];
     std::uint64_t cost = 0;
+    t.recomputed += std::min(std::max(begin, r.computed), end) - begin;
     for (std::uint32_t p = std::max(begin, r.computed); p < end; ++p, ++t.computed) cost += p < r.prompt ? 1 : 2;
     r.computed = std::max(r.computed, end);
     t.service += cost * serve::kServiceUnit / t.weight;
@@ -314,13 +324,25 @@ template <class Rules> class Witness {
     wait(r, row);
   }
 
-  void preempt(Seen& r, std::uint32_t row) {
+  /// Whether nothing that runs is of a higher class.
+  [[nodiscard]] bool is_highest(std::uint32_t row, const State& s) const {
+    const auto own = static_cast<std::uint32_t>(tenants_[row].service_class);
+    return std::ranges::none_of(s.slots, [own](const serve::SlotRow& r) { return r.request != 0 && r.priority < own; });
+  }
+
+  void preempt(Seen& r, const serve::StepEvent& e, const State& s) {
+    const std::uint32_t row = serve::row_of(e.tenant);
     ++preempted_;
     if (r.waits || r.ended) fail("a request that does not run is preempted");
     r.parked = r.generated != r.delivered;
     if (!r.parked) wait(r, row);
-    if (tenants_[row].service_class == serve::ServiceClass::interactive && tenants_[row].changed != step_)
-      fail("an interactive request is preempted");
+    if (tenants_[row].changed == step_) return;
+    if (tenants_[row].service_class == serve::ServiceClass::interactive) fail("an interactive request is preempted");
+    const serve::TenantRow& t = s.tenants[row];
+    const bool goes_on = !r.parked && t.decoded.room(t.quota.decode_tokens_per_s) != 0 &&
+                         t.prefilled.room(t.quota.prefill_tokens_per_s) != 0;
+    if (goes_on && e.tag == floor_request_) fail("a floor that computes is preempted");
+    if (++r.preemptions > 2 && is_highest(row, s)) fail("a request yields again and again to its own class");
   }
 
   void end(Seen& r, const serve::StepEvent& e) {
@@ -349,6 +371,22 @@ template <class Rules> class Witness {
             tenants_[a].service_class == tenants_[b].service_class && waits(s, b) &&
             !blocked(s, tenants_[b].service_class) && tenants_[b].service + kRounding < service)
           fail("tenant " + std::to_string(a) + " is admitted before tenant " + std::to_string(b));
+    for (const auto& [a, service] : admitted_) overtakes(s, a, service);
+  }
+  /// Who is admitted before a request of its class that lacks pages, or a floor that has waited for them, stays within its
+  /// reservation.
+  void overtakes(const State& s, std::uint32_t a, std::uint64_t service) {
+    const serve::TenantRow& own = s.tenants[a];
+    if (tenants_[a].handle == 0 || own.slots != 1) return;
+    const auto slot = std::ranges::find(s.slots, s.tenant_handle(a), &serve::SlotRow::tenant) - s.slots.begin();
+    const serve::SlotWork& w = s.work[static_cast<std::size_t>(slot)];
+    if (w.floor || w.admitted != s.step || s.need(s.requests[w.request]) <= own.quota.reserved_pages) return;
+    if (s.floor_waited > s.limits.floor_patience)
+      fail("tenant " + std::to_string(a) + " takes pages for which the floor waits");
+    for (std::uint32_t b = 0; b < tenants_.size(); ++b)
+      if (tenants_[b].handle != 0 && !was_admitted(b) && tenants_[a].service_class == tenants_[b].service_class &&
+          s.tenants[b].waits_for_pages && tenants_[b].service + kRounding < service)
+        fail("tenant " + std::to_string(a) + " overtakes tenant " + std::to_string(b) + ", which lacks pages");
   }
 
   [[nodiscard]] bool was_admitted(std::uint32_t tenant) const {
@@ -401,6 +439,26 @@ template <class Rules> class Witness {
     }
   }
 
+  /// Slots that decode and share a rate have it in turn: none has it thrice while another goes without.
+  void rate_turns(const State& s) {
+    const std::size_t slots = s.slots.size();
+    const auto decoded = [&s](std::uint32_t slot) {
+      return std::ranges::any_of(s.runs, [slot](const serve::PlannedRun& r) { return r.slot == slot && r.decode; });
+    };
+    for (std::uint32_t a = 0; a < slots; ++a) {
+      const serve::SlotWork& w = s.work[a];
+      const bool waits = w.request != serve::kNone && s.slots[a].stage == serve::SlotStage::decode &&
+                         !s.requests[w.request].holds_token && !decoded(a);
+      for (std::uint32_t b = 0; b < slots; ++b) {
+        std::uint32_t& turns = turns_[a * slots + b];
+        if (!waits || s.slots[a].tenant != s.slots[b].tenant)
+          turns = 0;
+        else if (decoded(b) && ++turns > 2)
+          fail("slot " + std::to_string(b) + " uses up the rate of slot " + std::to_string(a));
+      }
+    }
+  }
+
   /// Beside an interactive answer prompts of lower classes keep its gaps even where time is short; the floor reads what
   /// it is promised all the same.
   void prompts(const State& s) {
@@ -415,7 +473,7 @@ template <class Rules> class Witness {
     }
     if (answers && lower > std::max(script_.prompt_tokens, busy - decoding + std::max(1u, busy / 4)))
       fail("prompts of lower classes stretch the gaps of an interactive answer");
-    times(s, lower, busy - decoding + std::max(1u, busy / 4));
+    times(s, answers, lower, busy - decoding + std::max(1u, busy / 4));
     const bool short_time = answers && short_steps_;
     const std::uint32_t promised = short_time ? std::max(1u, busy / 8) : zrt::kPageTokens;
     for (const serve::PlannedRun& run : s.runs)
@@ -424,17 +482,18 @@ template <class Rules> class Witness {
   }
   /// Prompts keep to the targets of requests and the budgets of tenants, as far as the host says how long steps take; what
   /// was measured may be mistaken by half. `lower` tokens are of prompts of lower classes, `even` of them always may be.
-  void times(const State& s, std::uint32_t lower, std::uint32_t even) {
-    std::array<std::uint32_t, serve::kServiceClasses> read{};  // by class, with those below
-    std::uint64_t target = 0, gap = 0;
+  void times(const State& s, bool answers, std::uint32_t lower, std::uint32_t even) {
+    std::array<std::uint32_t, serve::kServiceClasses> read{};    // by class, with those below
+    std::array<std::uint64_t, serve::kServiceClasses> target{};  // by class, of its runs
+    std::uint64_t gap = 0;
+    std::uint32_t drafts = 0;
     const auto least = [](std::uint64_t& of_all, std::uint64_t own) {
       if (own != 0) of_all = of_all == 0 ? own : std::min(of_all, own);
     };
-    for (const serve::SlotWork& w : s.work)
-      if (w.request != serve::kNone && !s.requests[w.request].holds_token)
-        least(target, s.requests[w.request].step_latency);
     for (const serve::PlannedRun& run : s.runs) {
       const std::uint32_t priority = s.slots[run.slot].priority;
+      least(target[priority], s.requests[serve::row_of(run.request)].step_latency);
+      drafts += run.drafts;
       const serve::TenantQuota& quota = s.tenants[serve::row_of(s.slots[run.slot].tenant)].quota;
       if (run.decode && priority == 0) least(gap, serve::latency_budget(quota).gap);
       for (std::uint32_t c = 0; !run.decode && c <= priority; ++c) read[c] += run.count;
@@ -442,8 +501,13 @@ template <class Rules> class Witness {
     const auto keeps = [this](std::uint32_t tokens, std::uint64_t budget, std::uint32_t always) {
       return tokens <= always || (script_.timed && tokens * script_.token_ns <= 2 * budget + script_.step_ns);
     };
-    if (target != 0 && !keeps(read[0], target, 2 * zrt::kPageTokens))
-      fail("prompts make a step longer than its target");
+    for (std::uint32_t c = 0; c < serve::kServiceClasses; ++c)
+      if (target[c] != 0 && !keeps(read[c], target[c], 2 * zrt::kPageTokens))
+        fail("prompts make a step longer than a target of their class");
+    if (answers && paced_ &&
+        ((target[0] != 0 && !keeps(drafts, target[0], even)) || (gap != 0 && !keeps(drafts, gap, even))))
+      fail("drafts stretch the gaps of an interactive answer");
+    paced_ = paced_ || (script_.timed && read[0] >= zrt::kPageTokens);
     if (gap != 0 && !keeps(lower, gap, std::max(even, 2 * zrt::kPageTokens)))
       fail("prompts of lower classes make a gap longer than its budget");
     for (std::uint32_t c = 0; c < serve::kServiceClasses; ++c) {
@@ -480,6 +544,27 @@ template <class Rules> class Witness {
     const serve::TenantRow& t = s.tenants[serve::row_of(s.slots[run.slot].tenant)];
     const bool border = s.limits.checkpoints != 0 && (run.begin + run.count) % zrt::kPageTokens == 0;
     return run.sample || border || t.prefilled.room(t.quota.prefill_tokens_per_s) == 0;
+  }
+
+  /// Of a class's prompts none is read on while that of a tenant with less service waits, but for a turn of 64 tokens.
+  void prompt_order(const State& s) {
+    for (const serve::PlannedRun& run : s.runs) {
+      const std::uint32_t a = serve::row_of(s.slots[run.slot].tenant);
+      if (run.decode || run.slot == s.floor_slot) continue;
+      const std::uint64_t turn = 64 * serve::kServiceUnit / s.tenants[a].quota.weight + kRounding;
+      for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
+        if (s.slots[slot].priority != s.slots[run.slot].priority || !wants_prompt(s, slot)) continue;
+        const std::uint32_t b = serve::row_of(s.slots[slot].tenant);
+        if (tenants_[b].service + turn < tenants_[a].service)
+          fail("the prompts of tenant " + std::to_string(a) + " are read before those of tenant " + std::to_string(b));
+      }
+    }
+  }
+  /// Whether a slot could read more of its prompt than it does in the step.
+  [[nodiscard]] static bool wants_prompt(const State& s, std::uint32_t slot) {
+    if (s.work[slot].request == serve::kNone || !serve::RunPlanner<Rules>::can_prefill(s, slot)) return false;
+    const auto own = std::ranges::find(s.runs, slot, &serve::PlannedRun::slot);
+    return own == s.runs.end() || !stops(s, *own);
   }
 
   /// The scheduler's counts of service are the witness's, but for rounding.
@@ -544,7 +629,7 @@ template <class Rules> class Witness {
       const serve::TenantRow& t = s.tenants[i];
       if (tenants_[i].handle == 0 || !serve::FairAdmission<Rules>::eligible(s, i) || blocked(s, t.quota.service))
         continue;
-      if (free > 1) fail("a request waits beside free slots");
+      if (free != 0) fail("a request waits beside a free slot");
       for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot)
         if (s.work[slot].request != serve::kNone && !s.work[slot].floor && s.work[slot].admitted != s.step &&
             s.slots[slot].priority > static_cast<std::uint32_t>(t.quota.service))
@@ -575,6 +660,7 @@ template <class Rules> class Witness {
     const bool idle = s.floor_slot != serve::kNone && !std::ranges::any_of(s.runs, has_run);
     floor_idle_ = idle && s.work[s.floor_slot].admitted != s.step ? floor_idle_ + 1 : 0;
     if (floor_idle_ > s.limits.floor_patience + 1) fail("the floor is kept by a request that computes nothing");
+    floor_request_ = s.floor_slot == serve::kNone || idle ? 0 : s.requests[s.work[s.floor_slot].request].tag;
   }
   [[nodiscard]] static bool user_lacks_pages(const State& s) {
     for (std::uint32_t i = 0; i < s.tenants.size(); ++i) {
@@ -643,6 +729,8 @@ template <class Rules> class Witness {
       if (tenants_[i].handle == 0) continue;
       const serve::TenantLedger& l = s.tenants[i].ledger;
       if (l.delivered_tokens != tenants_[i].delivered || l.computed_tokens != tenants_[i].computed ||
+          l.recomputed_tokens != tenants_[i].recomputed || l.drafted_tokens != tenants_[i].drafted ||
+          l.accepted_drafts != tenants_[i].accepted_drafts || l.peak_pages < s.tenants[i].charge ||
           l.cached_tokens != tenants_[i].cached || l.requests_accepted != tenants_[i].accepted ||
           l.requests_finished + l.requests_ended_early != tenants_[i].ended)
         fail("the ledger of tenant " + std::to_string(i) + " is wrong");
@@ -655,6 +743,7 @@ template <class Rules> class Witness {
   std::vector<Kept> tenants_;
   std::vector<Pair> pairs_;
   std::vector<Visits> visits_;                                ///< [who waits][who comes]
+  std::vector<std::uint32_t> turns_;                          ///< [slot that goes without][slot that decodes]
   std::array<std::uint64_t, serve::kServiceClasses> time_{};  ///< virtual, by class
   std::string broken_{};
   std::uint64_t step_ = 0;
@@ -663,6 +752,7 @@ template <class Rules> class Witness {
   std::uint32_t preempted_ = 0;
   std::uint32_t longest_ = 0;
   std::uint32_t last_floor_ = serve::kNone;  ///< class
+  std::uint64_t floor_request_ = 0;          ///< that held it in the step before, and computed; 0: none
   std::vector<Admitted> admitted_{};
   std::uint32_t floor_gap_ = 0;
   std::uint32_t floor_idle_ = 0;    ///< steps in which its holder computed nothing
@@ -670,6 +760,7 @@ template <class Rules> class Witness {
   std::uint32_t floors_begun_ = 0;  ///< in these
   bool throttled_ = false;
   bool short_steps_ = false;
+  bool paced_ = false;  ///< a step before this one has told what a token takes
 };
 
 }  // namespace simulate

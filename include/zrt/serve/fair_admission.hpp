@@ -29,8 +29,7 @@ template <class Rules> class FairAdmission {
   /// Places a tenant's first request at once, `position` positions behind its beginning, where a slot and pages are free.
   [[nodiscard]] bool resume(std::uint32_t request, std::uint32_t position) noexcept {
     const RequestRow& r = s_.requests[request];
-    gated_ = false;
-    if (!eligible(s_, r.tenant) || !has_slot(false)) return false;
+    if (!eligible(s_, r.tenant) || s_.free_slots() == 0) return false;
     const std::uint32_t pages = first_charge(s_, r, false);
     if (floating_for(s_.tenants[r.tenant], pages) > s_.budget.floating_left()) return false;
     const std::uint32_t slot = free_slot();
@@ -131,13 +130,13 @@ template <class Rules> class FairAdmission {
       return;
     }
     const bool yields = user_waits_ && s_.floor_waited < s_.limits.floor_patience && s_.keeps(Rule::yield_floor);
-    if (!yields && admit(tenant, {.floor = true, .whole = true}) == Found::admitted) {
+    if (!yields && admit(tenant, {.floor = true, .whole = s_.keeps(Rule::whole_floor)}) == Found::admitted) {
       s_.floor_to_batch = c == ServiceClass::standard && s_.keeps(Rule::floor_turns);
       s_.floor_waited = 0;
       return;
     }
     // A slot that becomes free is the floor's next; pages are so only when it has waited long enough.
-    gated_ = ++s_.floor_waited > s_.limits.floor_patience;
+    gated_ = ++s_.floor_waited > s_.limits.floor_patience && s_.keeps(Rule::hold_floor_pages);
   }
 
   void admit_class(ServiceClass c) noexcept {
@@ -150,11 +149,11 @@ template <class Rules> class FairAdmission {
         after = tenant;
         continue;
       }
-      const Found found = admit(tenant, {.whole = blocked || gated_});
+      const Found found = admit(tenant, {.whole = (blocked || gated_) && s_.keeps(Rule::pass_whole)});
       if (found == Found::no_slot) return;
       if (found == Found::no_pages) {
         s_.tenants[tenant].waits_for_pages = true;
-        blocked = true;
+        blocked = s_.keeps(Rule::hold_in_class);
         after = tenant;
       } else {
         after = kNone;
@@ -181,11 +180,9 @@ template <class Rules> class FairAdmission {
   }
   [[nodiscard]] bool within_reservation(std::uint32_t tenant) const noexcept {
     const TenantRow& t = s_.tenants[tenant];
-    return t.charge + first_charge(s_, s_.requests[t.first], true) <= t.quota.reserved_pages;
+    return t.charge + first_charge(s_, s_.requests[t.first], s_.keeps(Rule::pass_whole)) <= t.quota.reserved_pages;
   }
 
-  /// Whether a free slot is a request's, when one is left for a floor that waits.
-  [[nodiscard]] bool has_slot(bool floor) const noexcept { return s_.free_slots() > (gated_ && !floor ? 1u : 0u); }
   [[nodiscard]] std::uint32_t free_slot() const noexcept {
     std::uint32_t slot = 0;
     while (s_.work[slot].request != kNone) ++slot;
@@ -217,7 +214,7 @@ template <class Rules> class FairAdmission {
     const std::uint32_t pages = first_charge(s_, s_.requests[request], how.whole);
     const std::uint64_t floating = floating_for(t, pages);
     const auto takes = [&](std::uint32_t slot) { return may_take(s_, slot, priority); };
-    bool has_room = has_slot(how.floor);
+    bool has_room = s_.free_slots() != 0;
     if (!has_room && first_to_yield(s_, takes) == kNone) return Found::no_slot;
     if (floating != 0 && s_.keeps(Rule::floating_limit)) {
       if (gated_ && !how.floor) return Found::no_pages;
@@ -305,7 +302,7 @@ template <class Rules> class FairAdmission {
 
   SchedulerState<Rules>& s_;
   bool user_waits_ = false;  ///< an interactive request lacked pages in the step before
-  bool gated_ = false;       ///< floating pages and the last free slot are the floor's
+  bool gated_ = false;       ///< floating pages are the floor's
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

@@ -15,7 +15,8 @@ struct SlotLoad {
   bool answers = false;      ///< an interactive request is given a token
   std::uint32_t tokens = 0;  ///< of those that decode, with their drafts
   std::uint64_t gap = 0;     ///< the smallest budget of the interactive answers; 0: none has one
-  std::uint64_t target = 0;  ///< the smallest target of a step that a request names; 0: none does
+  /// The smallest target of a step that a request of a class names; 0: none does.
+  std::array<std::uint64_t, kServiceClasses> target{};
 };
 
 /// Prompt tokens of a step: at index 0 of all classes together, at 1 of standard and batch, at 2 of batch.

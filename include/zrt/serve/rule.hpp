@@ -33,6 +33,7 @@ enum class Rule : std::uint8_t {
   slot_quota,            ///< a tenant's slots
   decode_rate,           ///< a tenant's decode tokens in 5 s
   prefill_rate,          ///< a tenant's prefill tokens in 5 s
+  turns_in_rate,         ///< a tenant's slots decode in turn where its rate does not suffice for all
   context_quota,         ///< a tenant's tokens per request
   session_quota,         ///< a tenant's sessions
   queue_depth,           ///< requests that wait
@@ -44,6 +45,12 @@ enum class Rule : std::uint8_t {
   charge_prefill,        ///< prompt tokens count as service
   floor_slot,            ///< lower classes keep a slot
   floor_turns,           ///< the lower classes hold it in turn
+  even_drafts,           ///< drafts do not stretch an interactive answer's gaps beyond its target and its budget
+  whole_floor,           ///< the floor has all its pages set aside
+  hold_floor_pages,      ///< pages that become free are the floor's when it has waited long enough
+  hold_in_class,         ///< a request that lacks pages is not overtaken in its class
+  pass_whole,            ///< but by who has all its pages at once, within its reservation
+  prompts_in_order,      ///< of a class's prompts that of the tenant with the least service is read next
   yield_floor,           ///< an interactive request that lacks pages has them before the next floor
   wait_unread,           ///< a preempted request whose client does not read waits until it does
   free_idle_floor,       ///< who computes nothing does not keep it
@@ -56,6 +63,7 @@ enum class Rule : std::uint8_t {
   floor_prompt,          ///< the floor's prompt has a share of every step
   token_cap,             ///< tokens in a step
   set_aside,             ///< a request that was preempted twice has all its pages set aside
+  keep_set_aside,        ///< and yields to higher classes alone
   resume_in_place,       ///< a preempted request resumes behind its last token
   requeue_preempted,     ///< a preempted request waits again
   drop_own,              ///< pages that are a request's own go with it

@@ -11,9 +11,9 @@ namespace zrt::inline ZRT_ABI::serve {
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
 /// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
-/// prompts of a tenant take turns. Prompts keep to the targets of requests, to the budgets of tenants (FirstTokens), and
-/// beside an interactive answer those of lower classes to lower_room(). Where no prompt is read, slots that decode read
-/// their drafts.
+/// prompts of a tenant take turns. Prompts keep to the targets of requests of their class and of higher ones, to the
+/// budgets of tenants (FirstTokens), and beside an interactive answer those of lower classes to lower_room(). Where no
+/// prompt is read, slots that decode read their drafts, as many as such an answer bears.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
@@ -26,9 +26,9 @@ template <class Rules> class RunPlanner {
     used_ = 0;
     cuts_ = cuts;
     drafts_ = reads_prompts() ? Span<const Draft>{} : drafts;
-    drafts_left_ = s_.limits.draft_tokens;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
       if (decodes(slot)) make_room(slot);
+    drafts_left_ = draft_room();
     if (s_.keeps(Rule::decode_first)) {
       decode();
       prefill(prompt_tokens);
@@ -76,9 +76,10 @@ template <class Rules> class RunPlanner {
       const std::uint32_t victim = first_to_yield(s_, [&](std::uint32_t other) {
         if (other == slot) return true;
         if (s_.work[other].floor || s_.work[other].admitted == s_.step) return false;
-        if (own) return s_.requests[s_.work[other].request].tenant == tenant;
+        const bool yields = !s_.work[other].complete_charge || !s_.keeps(Rule::keep_set_aside);
+        if (own) return yields && s_.requests[s_.work[other].request].tenant == tenant;
         const bool lower = s_.slots[other].priority > s_.slots[slot].priority;
-        const bool equal = s_.slots[other].priority == s_.slots[slot].priority && !s_.work[other].complete_charge;
+        const bool equal = s_.slots[other].priority == s_.slots[slot].priority && yields;
         return (lower || equal) && holds_floating(s_, other);
       });
       s_.preempt(victim);
@@ -86,13 +87,18 @@ template <class Rules> class RunPlanner {
     }
   }
 
+  /// Gives each slot that decodes its token. A tenant's slots have them in turn where its rate does not suffice for all:
+  /// the first is the one behind that which had the last.
   void decode() noexcept {
-    // Where a tenant's rate does not suffice for all of its slots, the first of the round changes.
+    for (TenantRow& t : s_.tenants) t.first_decode = t.next_decode;
     const auto count = static_cast<std::uint32_t>(s_.slots.size());
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const auto slot = static_cast<std::uint32_t>((s_.step + i) % count);
+    for (std::uint32_t i = 0; i < 2 * count; ++i) {
+      const std::uint32_t slot = i % count;
       if (!decodes(slot) || (s_.keeps(Rule::token_cap) && used_ == s_.limits.step_tokens)) continue;
+      TenantRow& t = s_.tenants[s_.requests[s_.work[slot].request].tenant];
+      if ((slot >= t.first_decode) != (i < count)) continue;
       add_run(slot, 1, true, take_drafts(slot));
+      if (s_.keeps(Rule::turns_in_rate)) t.next_decode = slot + 1;
     }
   }
 
@@ -155,8 +161,12 @@ template <class Rules> class RunPlanner {
         if (t.live) wanted.add(t.quota);
       left_ = wanted.room(s_.pace, all.tokens);
     }
-    const std::uint64_t target = s_.keeps(Rule::step_target) ? all.target : 0;
-    const std::uint32_t timely = s_.pace.within(target, all.tokens, prompt_tokens);
+    const std::uint32_t timely = s_.pace.within(all.target[0], all.tokens, prompt_tokens);
+    for (std::size_t c = 1; c < kServiceClasses; ++c) {
+      const std::uint32_t own = s_.pace.within(all.target[c], all.tokens, ~0u);
+      const std::uint32_t most = own > 2 * kPageTokens ? own : 2 * kPageTokens;
+      left_[c] = left_[c] < most ? left_[c] : most;
+    }
     if (!s_.keeps(Rule::even_gaps)) return timely;
     const std::uint32_t beside = s_.pace.beside(all.gap);
     const std::uint32_t lower = lower_room(timely < beside ? timely : beside, all);
@@ -164,26 +174,44 @@ template <class Rules> class RunPlanner {
     return timely;
   }
 
-  /// Of the step so far: its runs are those that decode. What waits for its client asks for nothing.
+  static void least(std::uint64_t& of_all, std::uint64_t own) noexcept {
+    if (own != 0 && (of_all == 0 || own < of_all)) of_all = own;
+  }
+  void ask(SlotLoad& all, std::uint32_t slot) const noexcept {
+    if (!s_.keeps(Rule::step_target)) return;
+    least(all.target[s_.slots[slot].priority], s_.requests[s_.work[slot].request].step_latency);
+  }
+  /// Counts a slot that decodes.
+  void answer(SlotLoad& all, std::uint32_t slot, std::uint32_t tokens) const noexcept {
+    ++all.decoding;
+    all.tokens += tokens;
+    ask(all, slot);
+    if (is_lower(slot)) return;
+    all.answers = true;
+    least(all.gap, latency_budget(s_.tenants[s_.requests[s_.work[slot].request].tenant].quota).gap);
+  }
+  /// Of the step so far: its runs are those that decode. What waits for its client or its rate asks for nothing.
   [[nodiscard]] SlotLoad load() const noexcept {
     SlotLoad all;
-    const auto least = [](std::uint64_t& of_all, std::uint64_t own) {
-      if (own != 0 && (of_all == 0 || own < of_all)) of_all = own;
-    };
-    for (const SlotWork& w : s_.work) {
-      if (w.request == kNone) continue;
-      ++all.busy;
-      const RequestRow& r = s_.requests[w.request];
-      if (!r.holds_token) least(all.target, r.step_latency);
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot) {
+      all.busy += s_.work[slot].request != kNone ? 1u : 0u;
+      if (can_prefill(s_, slot)) ask(all, slot);
     }
-    for (const PlannedRun& run : s_.runs) {
-      ++all.decoding;
-      all.tokens += run.count;
-      if (is_lower(run.slot)) continue;
-      all.answers = true;
-      least(all.gap, latency_budget(s_.tenants[s_.requests[s_.work[run.slot].request].tenant].quota).gap);
-    }
+    for (const PlannedRun& run : s_.runs) answer(all, run.slot, run.count);
     return all;
+  }
+  /// Drafts of a step without prompts. They stretch the gaps of an interactive answer no more than prompts may.
+  [[nodiscard]] std::uint32_t draft_room() const noexcept {
+    if (drafts_.empty() || !s_.keeps(Rule::even_drafts)) return s_.limits.draft_tokens;
+    SlotLoad all;
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot) {
+      all.busy += s_.work[slot].request != kNone ? 1u : 0u;
+      if (decodes(slot)) answer(all, slot, 1);
+    }
+    const std::uint32_t timely = s_.pace.within(all.target[0], all.tokens, ~0u);
+    const std::uint32_t beside = s_.pace.beside(all.gap);
+    const std::uint32_t room = lower_room(timely < beside ? timely : beside, all);
+    return room < s_.limits.draft_tokens ? room : s_.limits.draft_tokens;
   }
   /// What a slot's class may still read: its own share, and those of the classes above, of which it is a part.
   [[nodiscard]] std::uint32_t left(std::uint32_t slot) const noexcept {
@@ -233,7 +261,7 @@ template <class Rules> class RunPlanner {
     const RequestRow& y = s_.requests[s_.work[b].request];
     const std::uint64_t served_x = s_.tenants[x.tenant].service;
     const std::uint64_t served_y = s_.tenants[y.tenant].service;
-    if (served_x != served_y) return served_x < served_y;
+    if (served_x != served_y && s_.keeps(Rule::prompts_in_order)) return served_x < served_y;
     if (x.tenant != y.tenant) return x.sequence < y.sequence;
     // A tenant's prompts take turns, so that a short one does not wait for a long one; who is first changes by step.
     if (s_.shares[a] != s_.shares[b]) return s_.shares[a] < s_.shares[b];

@@ -26,9 +26,11 @@ struct TenantRow {
   std::uint64_t charge = 0;    ///< pages
   std::uint32_t slots = 0;
   std::uint32_t queued = 0;
-  std::uint32_t unread = 0;     ///< requests in no slot and no queue, of which a token waits for the client
-  std::uint32_t sessions = 0;   ///< open ones
-  std::uint32_t first = kNone;  ///< of the queue
+  std::uint32_t unread = 0;        ///< requests in no slot and no queue, of which a token waits for the client
+  std::uint32_t sessions = 0;      ///< open ones
+  std::uint32_t first_decode = 0;  ///< slot from which its slots decode in this step
+  std::uint32_t next_decode = 0;   ///< and in the next one
+  std::uint32_t first = kNone;     ///< of the queue
   std::uint32_t last = kNone;
   TenantLedger ledger{};
 
