@@ -148,6 +148,44 @@ TEST_F(SchedulerOrder, APreemptedRequestComesBeforeYoungerOnes) {
   EXPECT_EQ(next_admitted(20), 1u);
 }
 
+TEST_F(SchedulerOrder, OfEqualRequestsTheYoungestYields) {
+  begin(four_slots(), 3);
+  hold_floor();
+  const Handle batch = tenant(ServiceClass::batch), user = tenant(ServiceClass::interactive);
+  bench_->step({ask(1, batch, 20, 60), ask(2, batch, 20, 60)});
+  steps(20);
+  EXPECT_EQ(preempted(bench_->step({ask(3, user, 8, 4)})), 2u);
+}
+
+/// 12 pages may be charged: 4 are the floor's, 4 grow, and 4 stand still.
+TEST_F(SchedulerOrder, AnAnswerThatGrowsTakesPagesOfALowerClass) {
+  begin(two_slots(), 3);
+  const Handle floor = tenant(ServiceClass::standard), batch = tenant(ServiceClass::batch);
+  bench_->step({ask(1, floor, 16, 40)});
+  bench_->step({ask(2, batch, 50, 60)});
+  bench_->step({ask(3, tenant(ServiceClass::standard), 60, 60)});
+  std::uint64_t victim = 0;
+  for (int i = 0; i < 20 && victim == 0; ++i) victim = preempted(bench_->step());
+  EXPECT_EQ(victim, 2u);
+  EXPECT_NE(slot_of(3), kNone);
+}
+
+/// Two tenants have the same service. One has two slots of four; the other has seven pages, of 64 or of 13.
+TEST_F(SchedulerOrder, TheDominantShareIsTheLargestOfSlotsAndPages) {
+  for (const std::uint32_t pages : {64u, 13u}) {
+    SchedulerLimits limits = four_slots();
+    limits.pages = pages;
+    limits.prefix_pages = 0;
+    begin(limits, 4);
+    const Handle slots = tenant(ServiceClass::interactive), wide = tenant(ServiceClass::interactive);
+    bench_->step({ask(1, slots, 16, 8), ask(2, slots, 16, 8), ask(3, wide, 32, 80)});
+    const auto& tenants = bench_->scheduler.state().tenants;
+    ASSERT_EQ(tenants[row_of(slots)].service, tenants[row_of(wide)].service);
+    const std::vector<std::uint64_t> both = admitted(bench_->step({ask(4, slots, 16, 8), ask(5, wide, 16, 8)}));
+    EXPECT_EQ(both, (std::vector<std::uint64_t>{pages == 64 ? 5u : 4u}));
+  }
+}
+
 TEST_F(SchedulerOrder, OfTenantsWithEqualServiceTheOneThatHoldsLessIsNext) {
   begin(four_slots(), 2);
   const Handle a = tenant(ServiceClass::standard), b = tenant(ServiceClass::standard);
@@ -212,6 +250,22 @@ TEST_F(SchedulerOrder, WhoComputesNothingDoesNotKeepTheFloor) {
   EXPECT_EQ(state.floor_slot, kNone) << "its client has not read for 8 steps";
   EXPECT_NE(slot_of(99), kNone) << "and it keeps its slot";
   EXPECT_EQ(preempted(bench_->step({ask(3, user, 16, 4)})), 99u) << "until somebody takes it";
+}
+
+TEST_F(SchedulerOrder, WhoComputesNowAndThenDoesNotKeepTheFloor) {
+  SchedulerLimits limits = four_slots();
+  limits.floor_patience = 8;
+  begin(limits, 2);
+  const Handle user = tenant(ServiceClass::interactive);
+  hold_floor();
+  bench_->step({ask(1, user, 16, 100)});
+  for (int i = 0; i < 4; ++i) {
+    bench_->step({client(running(99), ArrivalKind::client_blocked)});
+    steps(5);
+    bench_->step({client(running(99), ArrivalKind::client_ready)});
+  }
+  EXPECT_EQ(bench_->scheduler.state().floor_slot, kNone) << "its client reads two tokens in seven steps";
+  EXPECT_NE(slot_of(99), kNone);
 }
 
 TEST_F(SchedulerOrder, AStandingMachineTakesTheFloorFromWhoWaitsForItsClient) {
@@ -289,6 +343,38 @@ TEST_F(SchedulerOrder, WhoPassesAWaitingFloorHasItsPagesWithinItsReservation) {
   std::uint32_t waited = 0;
   for (; waited < bound && slot_of(9999) == kNone; ++waited) bench_->step(refill());
   EXPECT_LT(waited, bound);
+}
+
+/// Each of these tenants asks once, and another comes in its place. The one that stays has had more than any of them.
+TEST_F(SchedulerOrder, TenantsThatComeAndGoDoNotComeFirstForEver) {
+  begin(four_slots(), 2);
+  const Handle stays = tenant(ServiceClass::batch);
+  bench_->step({ask(1, stays, 16, 100)});
+  while (slot_of(1) != kNone) bench_->step();
+  std::vector<Arrival> next;
+  const auto create = [&next] {
+    Arrival a;
+    a.kind = ArrivalKind::create_tenant;
+    a.quota.service = ServiceClass::batch;
+    next.push_back(a);
+  };
+  for (int i = 0; i < 4; ++i) create();
+  std::uint64_t number = 10;
+  int waited = 0;
+  for (; waited < 1000 && slot_of(2) == kNone; ++waited) {
+    if (waited == 1) next.push_back(ask(2, stays, 16, 8));
+    const std::vector<Arrival> now = std::exchange(next, {});
+    for (const StepEvent& e : bench_->step(now).events) {
+      if (e.kind == EventKind::tenant_created) next.push_back(ask(++number, e.subject, 16, 8));
+      if (e.kind != EventKind::ended) continue;
+      Arrival a;
+      a.kind = ArrivalKind::remove_tenant;
+      a.subject = e.tenant;
+      next.push_back(a);
+      create();
+    }
+  }
+  EXPECT_LT(waited, 200) << "16 + 2 x 100 tokens are ahead of those who come, who have 32 in 9 steps, two at a time";
 }
 
 /// A client that does not read costs its own request alone, also where that one was preempted.

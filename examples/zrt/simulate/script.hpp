@@ -251,7 +251,7 @@ class ScriptWriter {
     for (std::uint32_t i = sessions ? 1 + static_cast<std::uint32_t>(mixed(script_.seed, number) % 3) : 0; i-- > 0;) {
       ScriptEvent& opened = add(Action::open, begin);
       opened.tenant = number;
-      opened.session = number + i * kTenants;
+      opened.session = number + i * 2 * kTenants;
     }
     const std::uint32_t end = draw_.chance(remove_) ? draw_.from(begin + 1, kSteps) : kSteps;
     requests(number, begin, end, sessions);
@@ -261,7 +261,10 @@ class ScriptWriter {
       changed.quota = quota();
     }
     if (sessions && draw_.chance(0.5)) add(Action::close, draw_.from(begin, kSteps)).session = number;
-    if (end != kSteps) add(Action::remove, end).tenant = number;
+    if (end == kSteps) return;
+    add(Action::remove, end).tenant = number;
+    // Another comes in its place.
+    if (number <= kTenants && mixed(script_.seed, 0x6e + number) % 2 != 0) tenant(number + kTenants, end + 1);
   }
 
   /// Tenant rates by Zipf's law, gaps by Gamma, in bursts; what is asked for by kind.

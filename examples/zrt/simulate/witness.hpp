@@ -88,19 +88,14 @@ template <class Rules> class Witness {
     const std::uint32_t row = serve::row_of(e.tenant);
     switch (e.kind) {
       case serve::EventKind::tenant_created:
-        tenants_[row] = {};
-        tenants_[row].handle = e.tenant;
-        for (const ScriptEvent& event : script_.events)
-          if (event.act == Action::create && event.tenant == static_cast<std::uint32_t>(e.tag))
-            tenants_[row].service_class = event.quota.service;
-        close_pairs(row);
-        return;
+        return create(row, e);
       case serve::EventKind::tenant_changed:
         tenants_[row].changed = step_;
         close_pairs(row);
         return;
       case serve::EventKind::tenant_removed:
         tenants_[row].handle = 0;
+        tenants_[row].left[class_of(row)] = tenants_[row].service;
         close_pairs(row);
         return;
       case serve::EventKind::accepted:
@@ -165,8 +160,9 @@ template <class Rules> class Witness {
     std::uint32_t waiting = 0;      ///< requests
     RateWindow decoded{};
     RateWindow prefilled{};
-    std::uint64_t service = 0;  ///< with lifts
-    std::uint64_t served = 0;   ///< without
+    std::array<std::uint64_t, serve::kServiceClasses> left{};  ///< service of the last tenant of each class in the row
+    std::uint64_t service = 0;                                 ///< with lifts, and what a tenant before it left
+    std::uint64_t served = 0;                                  ///< without
     std::uint64_t most_cost = 0;
     std::uint64_t most_slots = 0;
     std::uint32_t weight = 1;          ///< at its last run
@@ -225,6 +221,22 @@ template <class Rules> class Witness {
     t.served += cost * serve::kServiceUnit / t.weight;
   }
 
+  /// A tenant goes on where the last one of its class in its row ended, but not behind all that wait.
+  void create(std::uint32_t row, const serve::StepEvent& e) {
+    Kept fresh;
+    fresh.handle = e.tenant;
+    fresh.left = tenants_[row].left;
+    for (const ScriptEvent& event : script_.events)
+      if (event.act == Action::create && event.tenant == static_cast<std::uint32_t>(e.tag))
+        fresh.service_class = event.quota.service;
+    std::uint64_t most = 0;
+    for (const Kept& t : tenants_)
+      if (t.handle != 0 && t.waiting != 0 && t.service_class == fresh.service_class) most = std::max(most, t.service);
+    fresh.service = std::min(most, fresh.left[static_cast<std::size_t>(fresh.service_class)]);
+    tenants_[row] = fresh;
+    close_pairs(row);
+  }
+
   void accept(Seen& r, std::uint32_t row, const State& s) {
     if (r.answered) return fail("a request is accepted twice");
     if (waiting_ >= s.limits.queue + s.limits.slots) fail("more requests wait than the queue and the slots hold");
@@ -278,9 +290,10 @@ template <class Rules> class Witness {
 
   /// Of a refused request's tenant.
   [[nodiscard]] static std::uint32_t row_of_subject(const serve::StepEvent& e) { return serve::row_of(e.subject); }
-  [[nodiscard]] std::uint64_t& time_of(std::uint32_t row) {
-    return time_[static_cast<std::size_t>(tenants_[row].service_class)];
+  [[nodiscard]] std::size_t class_of(std::uint32_t row) const {
+    return static_cast<std::size_t>(tenants_[row].service_class);
   }
+  [[nodiscard]] std::uint64_t& time_of(std::uint32_t row) { return time_[class_of(row)]; }
   void wait(Seen& r, std::uint32_t row) {
     r.waits = true;
     ++waiting_;
@@ -654,11 +667,14 @@ template <class Rules> class Witness {
       fail("lower classes have waited for the floor for " + std::to_string(floor_gap_) + " steps");
   }
 
-  /// Who computes nothing does not keep the floor.
+  /// Who computes nothing, or in less than half of the steps, does not keep the floor.
   void floor_is_used(const State& s) {
     const auto has_run = [&s](const serve::PlannedRun& run) { return run.slot == s.floor_slot; };
     const bool idle = s.floor_slot != serve::kNone && !std::ranges::any_of(s.runs, has_run);
-    floor_idle_ = idle && s.work[s.floor_slot].admitted != s.step ? floor_idle_ + 1 : 0;
+    if (s.floor_slot == serve::kNone || s.work[s.floor_slot].admitted == s.step)
+      floor_idle_ = 0;
+    else
+      floor_idle_ = idle ? floor_idle_ + 1 : std::max(floor_idle_, 1u) - 1;
     if (floor_idle_ > s.limits.floor_patience + 1) fail("the floor is kept by a request that computes nothing");
     floor_request_ = s.floor_slot == serve::kNone || idle ? 0 : s.requests[s.work[s.floor_slot].request].tag;
   }
@@ -755,7 +771,7 @@ template <class Rules> class Witness {
   std::uint64_t floor_request_ = 0;          ///< that held it in the step before, and computed; 0: none
   std::vector<Admitted> admitted_{};
   std::uint32_t floor_gap_ = 0;
-  std::uint32_t floor_idle_ = 0;    ///< steps in which its holder computed nothing
+  std::uint32_t floor_idle_ = 0;    ///< steps in which its holder computed nothing, less others
   std::uint32_t users_waited_ = 0;  ///< steps in which an interactive request lacked pages
   std::uint32_t floors_begun_ = 0;  ///< in these
   bool throttled_ = false;

@@ -41,6 +41,7 @@ enum class Rule : std::uint8_t {
   count_unread,          ///< answers in no slot that nobody reads count as their tenant's waiting ones
   counter_order,         ///< the tenant with the least service is next
   lift_counter,          ///< a tenant banks no service
+  inherit_service,       ///< tenants that come one after another do not begin anew
   weigh_service,         ///< service counts by weight
   charge_prefill,        ///< prompt tokens count as service
   floor_slot,            ///< lower classes keep a slot
@@ -54,6 +55,7 @@ enum class Rule : std::uint8_t {
   yield_floor,           ///< an interactive request that lacks pages has them before the next floor
   wait_unread,           ///< a preempted request whose client does not read waits until it does
   free_idle_floor,       ///< who computes nothing does not keep it
+  add_up_idle,           ///< nor who computes in less than half of the steps
   class_order,           ///< a higher class takes a lower one's slot
   keep_interactive,      ///< an interactive request is never preempted
   decode_first,          ///< decode tokens come before prompts

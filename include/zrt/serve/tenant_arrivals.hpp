@@ -40,6 +40,8 @@ template <class Rules> class TenantArrivals {
     fresh.generation = s_.tenants[row].generation + 1;
     fresh.live = true;
     fresh.quota = a.quota;
+    fresh.left = s_.tenants[row].left;
+    fresh.service = first_service(fresh);
     s_.tenants[row] = fresh;
     s_.budget.reserve(0, a.quota.reserved_pages, 0);
     answer(s_, a, EventKind::tenant_created, s_.tenant_handle(row), s_.tenant_handle(row));
@@ -81,6 +83,7 @@ template <class Rules> class TenantArrivals {
     const PrefixScope scope = t.scope(tenant);
     s_.budget.reserve(t.quota.reserved_pages, 0, t.charge);
     t.live = false;
+    t.left[static_cast<std::size_t>(t.quota.service)] = t.service;
     bool shared = false;
     for (std::uint32_t i = 0; i < s_.tenants.size(); ++i)
       shared = shared || (s_.tenants[i].live && s_.tenants[i].scope(i) == scope);
@@ -118,6 +121,16 @@ template <class Rules> class TenantArrivals {
   }
 
  private:
+  /// A tenant begins where the last one of its class in its row ended, but not behind all that wait. So tenants that come
+  /// for a request each do not come first for ever.
+  [[nodiscard]] std::uint64_t first_service(const TenantRow& fresh) const noexcept {
+    if (!s_.keeps(Rule::inherit_service)) return 0;
+    std::uint64_t most = 0;
+    for (const TenantRow& t : s_.tenants)
+      if (t.live && t.queued != 0 && t.quota.service == fresh.quota.service && t.service > most) most = t.service;
+    const std::uint64_t left = fresh.left[static_cast<std::size_t>(fresh.quota.service)];
+    return left < most ? left : most;
+  }
   [[nodiscard]] bool fits_context(const RequestRow& r, const TenantQuota& quota) const noexcept {
     return !s_.keeps(Rule::context_quota) || std::uint64_t{r.prompt} + r.most <= quota.max_context;
   }

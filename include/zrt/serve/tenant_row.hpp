@@ -21,9 +21,10 @@ struct TenantRow {
   TenantQuota quota{};
   TokenWindow decoded{};
   TokenWindow prefilled{};
-  std::uint64_t service = 0;   ///< by weight, and lifted to the virtual time of its class
-  std::uint64_t computed = 0;  ///< service here, by no weight and never lifted
-  std::uint64_t charge = 0;    ///< pages
+  std::uint64_t service = 0;                          ///< by weight, and lifted to the virtual time of its class
+  std::uint64_t computed = 0;                         ///< service here, by no weight and never lifted
+  std::array<std::uint64_t, kServiceClasses> left{};  ///< service of the last tenant of each class in this row
+  std::uint64_t charge = 0;                           ///< pages
   std::uint32_t slots = 0;
   std::uint32_t queued = 0;
   std::uint32_t unread = 0;        ///< requests in no slot and no queue, of which a token waits for the client
