@@ -203,6 +203,30 @@ TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
   EXPECT_EQ(name(refused->refusal), "queue_full");
 }
 
+/// A slot ends a request in each second: the first place is free after one, the tenant has none left to wait for after four.
+TEST(TenantScheduler, WhenToComeBackIsHowSoonRequestsEnd) {
+  for (const std::uint32_t own : {256u, 2u}) {
+    Bench bench(two_slots());
+    Arrival a;
+    a.kind = ArrivalKind::create_tenant;
+    a.quota.max_slots = 1;
+    a.quota.max_queued = own;
+    const Handle tenant = bench.step({a}).events[0].subject;
+    std::vector<Arrival> more(1, bench.request(tenant, 16, 4));
+    for (int i = 0; i < 200; ++i) {
+      bench.step(more);
+      more.clear();
+      if (i % 4 == 0) more.push_back(bench.request(tenant, 16, 4));
+      bench.now += 250'000'000;
+    }
+    for (int i = 0; i < 8; ++i) more.push_back(bench.request(tenant, 16, 4));
+    const StepEvent* refused = find(bench.step(more), EventKind::refused);
+    ASSERT_NE(refused, nullptr);
+    EXPECT_EQ(refused->refusal, own == 2 ? Refusal::tenant_queue_full : Refusal::queue_full);
+    EXPECT_NEAR(static_cast<double>(refused->retry_after), own == 2 ? 4e9 : 1e9, 0.2e9);
+  }
+}
+
 TEST(TenantScheduler, WhenToComeBackIsThePaceOfABusyMachine) {
   Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::batch);
