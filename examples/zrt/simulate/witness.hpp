@@ -59,6 +59,7 @@ template <class Rules> class Witness {
         pairs_(tenants_.size() * tenants_.size()),
         visits_(tenants_.size() * tenants_.size()),
         turns_(std::size_t{script.limits.slots} * script.limits.slots),
+        stalled_(script.limits.slots),
         short_steps_(has_short_steps(script)) {}
 
   /// The first promise that was broken; empty while all are kept.
@@ -137,6 +138,7 @@ template <class Rules> class Witness {
     prompts(s);
     service(s);
     fairness(s);
+    stalls(s);
     classes(s);
     floor(s);
     floor_is_used(s);
@@ -349,12 +351,13 @@ template <class Rules> class Witness {
     if (r.waits || r.ended) fail("a request that does not run is preempted");
     r.parked = r.generated != r.delivered;
     if (!r.parked) wait(r, row);
-    if (tenants_[row].changed == step_) return;
-    if (tenants_[row].service_class == serve::ServiceClass::interactive) fail("an interactive request is preempted");
+    // What computes nothing, because of its client or its tenant's rate, yields to anybody.
     const serve::TenantRow& t = s.tenants[row];
     const bool goes_on = !r.parked && t.decoded.room(t.quota.decode_tokens_per_s) != 0 &&
                          t.prefilled.room(t.quota.prefill_tokens_per_s) != 0;
-    if (goes_on && e.tag == floor_request_) fail("a floor that computes is preempted");
+    if (tenants_[row].changed == step_ || !goes_on) return;
+    if (tenants_[row].service_class == serve::ServiceClass::interactive) fail("an interactive request is preempted");
+    if (e.tag == floor_request_) fail("a floor that computes is preempted");
     if (++r.preemptions > 2 && is_highest(row, s)) fail("a request yields again and again to its own class");
   }
 
@@ -633,9 +636,24 @@ template <class Rules> class Witness {
       }
   }
 
-  /// No request waits for a slot that a lower class could give.
+  /// Counts the steps in which a slot's client has not read, less those in which it computed.
+  void stalls(const State& s) {
+    for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
+      const serve::SlotWork& w = s.work[slot];
+      const bool has_run = std::ranges::find(s.runs, slot, &serve::PlannedRun::slot) != s.runs.end();
+      if (w.request == serve::kNone || w.admitted == s.step)
+        stalled_[slot] = 0;
+      else if (has_run)
+        stalled_[slot] -= std::min(stalled_[slot], 1u);
+      else if (s.requests[w.request].holds_token)
+        ++stalled_[slot];
+    }
+  }
+
+  /// No request waits for a slot that a lower class could give, or one whose client does not read.
   void classes(const State& s) {
     if (preempted_ != 0) return;
+    bool beside_stalled = false;
     std::uint32_t free = 0;
     for (const serve::SlotWork& w : s.work) free += w.request == serve::kNone ? 1u : 0u;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
@@ -644,10 +662,15 @@ template <class Rules> class Witness {
         continue;
       if (free != 0) fail("a request waits beside a free slot");
       for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot)
+        beside_stalled = beside_stalled || (stalled_[slot] > s.limits.floor_patience && !s.work[slot].floor &&
+                                            s.requests[s.work[slot].request].holds_token);
+      for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot)
         if (s.work[slot].request != serve::kNone && !s.work[slot].floor && s.work[slot].admitted != s.step &&
             s.slots[slot].priority > static_cast<std::uint32_t>(t.quota.service))
           fail("a request waits while a lower class runs");
     }
+    beside_stalled_ = beside_stalled ? beside_stalled_ + 1 : 0;
+    if (beside_stalled_ > 2 + s.limits.slots) fail("a request waits for a client that does not read");
   }
 
   /// Lower classes that wait get the floor in bounded time.
@@ -760,6 +783,7 @@ template <class Rules> class Witness {
   std::vector<Pair> pairs_;
   std::vector<Visits> visits_;                                ///< [who waits][who comes]
   std::vector<std::uint32_t> turns_;                          ///< [slot that goes without][slot that decodes]
+  std::vector<std::uint32_t> stalled_;                        ///< by slot
   std::array<std::uint64_t, serve::kServiceClasses> time_{};  ///< virtual, by class
   std::string broken_{};
   std::uint64_t step_ = 0;
@@ -771,9 +795,10 @@ template <class Rules> class Witness {
   std::uint64_t floor_request_ = 0;          ///< that held it in the step before, and computed; 0: none
   std::vector<Admitted> admitted_{};
   std::uint32_t floor_gap_ = 0;
-  std::uint32_t floor_idle_ = 0;    ///< steps in which its holder computed nothing, less others
-  std::uint32_t users_waited_ = 0;  ///< steps in which an interactive request lacked pages
-  std::uint32_t floors_begun_ = 0;  ///< in these
+  std::uint32_t beside_stalled_ = 0;  ///< steps in which a request waited for a client that does not read
+  std::uint32_t floor_idle_ = 0;      ///< steps in which its holder computed nothing, less others
+  std::uint32_t users_waited_ = 0;    ///< steps in which an interactive request lacked pages
+  std::uint32_t floors_begun_ = 0;    ///< in these
   bool throttled_ = false;
   bool short_steps_ = false;
   bool paced_ = false;  ///< a step before this one has told what a token takes

@@ -18,9 +18,11 @@ template <class Rules> class FairAdmission {
 
   void run() noexcept {
     user_waits_ = s_.user_lacks_pages;
-    for (TenantRow& t : s_.tenants) t.waits_for_pages = false;
+    bool pages = user_waits_;
+    for (TenantRow& t : s_.tenants) pages = std::exchange(t.waits_for_pages, false) || pages;
     if (!s_.admits) return;
-    if (s_.floor_idle > s_.limits.floor_patience) s_.free_floor();
+    if (s_.floor_slot != kNone && s_.work[s_.floor_slot].idle > s_.limits.floor_patience) s_.free_floor();
+    if (s_.keeps(Rule::take_idle)) take_idle(pages);
     admit_floor();
     for (std::uint32_t c = 0; c < kServiceClasses; ++c) admit_class(static_cast<ServiceClass>(c));
     s_.user_lacks_pages = user_lacks_pages();
@@ -83,6 +85,25 @@ template <class Rules> class FairAdmission {
   }
 
  private:
+  /// Takes a slot of one whose client has not read for long, where somebody else could use it; at once, where nothing else
+  /// computes either. `pages`: somebody lacked pages in the step before. A rate that is used up keeps its slots: what is computed again would use it up anew.
+  void take_idle(bool pages) noexcept {
+    if (s_.held == 0) return;
+    std::uint32_t waiting = 0;
+    for (std::uint32_t i = 0; i < s_.tenants.size(); ++i) {
+      const TenantRow& t = s_.tenants[i];
+      const std::uint32_t most = t.quota.max_slots - t.slots;
+      if (eligible(s_, i)) waiting += t.queued < most ? t.queued : most;
+    }
+    if (waiting <= (pages ? 0 : s_.free_slots())) return;
+    const std::uint32_t slot = first_to_yield(s_, [&](std::uint32_t other) {
+      const SlotWork& w = s_.work[other];
+      return w.request != kNone && s_.requests[w.request].holds_token && !w.floor && w.admitted != s_.step &&
+             (s_.stands_still || w.idle > s_.limits.floor_patience);
+    });
+    if (slot != kNone) s_.preempt(slot);
+  }
+
   /// Whether tenant `a` comes before `b`: less service; a smaller dominant share; the older request.
   [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
     const TenantRow& x = s_.tenants[a];
@@ -259,10 +280,7 @@ template <class Rules> class FairAdmission {
     w.admitted = s_.step;
     w.floor = how.floor;
     w.complete_charge = how.whole || s_.charges_all(r);
-    if (how.floor) {
-      s_.floor_slot = slot;
-      s_.floor_idle = 0;
-    }
+    if (how.floor) s_.floor_slot = slot;
     s_.set_charge(slot, pages);
     take_prefix(slot);
     w.entered_at = row.position;

@@ -56,8 +56,9 @@ enum class Rule : std::uint8_t {
   wait_unread,           ///< a preempted request whose client does not read waits until it does
   free_idle_floor,       ///< who computes nothing does not keep it
   add_up_idle,           ///< nor who computes in less than half of the steps
+  take_idle,             ///< and anybody may have the slot of one whose client does not read
   class_order,           ///< a higher class takes a lower one's slot
-  keep_interactive,      ///< an interactive request is never preempted
+  keep_interactive,      ///< no other interactive request is preempted
   decode_first,          ///< decode tokens come before prompts
   even_gaps,             ///< beside an interactive answer, prompts of lower classes are short where time is
   step_target,           ///< prompts are short where a request names a target time of steps

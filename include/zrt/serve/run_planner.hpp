@@ -36,7 +36,6 @@ template <class Rules> class RunPlanner {
       prefill(prompt_tokens);
       decode();
     }
-    count_idle_floor();
   }
 
   /// Whether a slot can compute its next token now.
@@ -99,17 +98,6 @@ template <class Rules> class RunPlanner {
       if ((slot >= t.first_decode) != (i < count)) continue;
       add_run(slot, 1, true, take_drafts(slot));
       if (s_.keeps(Rule::turns_in_rate)) t.next_decode = slot + 1;
-    }
-  }
-
-  /// A step with a run makes up for one without: who computes now and then does not keep the floor.
-  void count_idle_floor() noexcept {
-    if (s_.floor_slot == kNone) {
-      s_.floor_idle = 0;
-    } else if (!has_run(s_.floor_slot)) {
-      ++s_.floor_idle;
-    } else if (s_.floor_idle != 0) {
-      s_.floor_idle = s_.keeps(Rule::add_up_idle) ? s_.floor_idle - 1 : 0;
     }
   }
 

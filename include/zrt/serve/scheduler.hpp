@@ -56,11 +56,14 @@ template <class Rules = AllRules> class Scheduler {
     for (std::size_t i = 0; i < most; ++i) take(in.arrivals[i]);
     end_slow_clients();
     plan(in);
-    // Who computes nothing keeps the floor from others while others compute: a machine that would stand still looks again.
-    if (s_.runs.empty() && s_.queued != 0 && s_.floor_slot != kNone && s_.work[s_.floor_slot].admitted != s_.step) {
-      s_.free_floor();
+    // Who computes nothing keeps its slot from others while others compute: a machine that would stand still looks again.
+    s_.stands_still = s_.runs.empty() && s_.queued != 0;
+    if (s_.stands_still) {
+      if (s_.floor_slot != kNone && s_.work[s_.floor_slot].admitted != s_.step) s_.free_floor();
       plan(in);
+      s_.stands_still = false;
     }
+    count_idle();
     s_.quiet = s_.runs.empty() && s_.events.empty();
     return {s_.runs.span(), s_.events.span(), static_cast<std::uint32_t>(in.arrivals.size() - most)};
   }
@@ -222,6 +225,24 @@ template <class Rules = AllRules> class Scheduler {
   void plan(const StepInput& in) noexcept {
     FairAdmission<Rules>(s_).run();
     RunPlanner<Rules>(s_).run(in.prompt_tokens, in.cuts, in.drafts);
+  }
+
+  /// Whether a slot's client and its tenant's rate let it compute.
+  [[nodiscard]] bool can_compute(std::uint32_t slot) const noexcept {
+    return RunPlanner<Rules>::can_decode(s_, slot) || RunPlanner<Rules>::can_prefill(s_, slot);
+  }
+  /// A step in which a slot has a run makes up for one in which its client or its tenant's rate held it up.
+  void count_idle() noexcept {
+    for (std::uint32_t& share : s_.shares) share = 0;
+    for (const PlannedRun& run : s_.runs) s_.shares[run.slot] = run.count;
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot) {
+      SlotWork& w = s_.work[slot];
+      if (w.request == kNone) continue;
+      if (s_.shares[slot] != 0)
+        w.idle = w.idle == 0 || !s_.keeps(Rule::add_up_idle) ? 0 : w.idle - 1;
+      else if (!can_compute(slot))
+        ++w.idle;
+    }
   }
 
   void pass_time(std::uint64_t now) noexcept {

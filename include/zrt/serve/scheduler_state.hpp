@@ -88,7 +88,7 @@ template <class Rules> struct SchedulerState {
   std::uint64_t end_gap = 100'000'000;  ///< nanoseconds from one such end to the next, smoothed
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
-  std::uint32_t floor_idle = 0;    ///< steps in which the floor's request had no run, less those in which it had
+  bool stands_still = false;       ///< nothing computes in this step as it is, and somebody waits
   bool user_lacks_pages = false;   ///< an interactive request that waits does
   bool floor_to_batch = false;     ///< which class holds the floor next
   bool admits = true;              ///< requests that wait may begin

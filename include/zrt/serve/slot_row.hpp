@@ -43,6 +43,7 @@ struct SlotWork {
   std::uint32_t load = kNone;    ///< the checkpoint that its first run loads
   std::uint32_t entered_at = 0;  ///< position at admission
   std::uint64_t admitted = 0;    ///< step
+  std::uint32_t idle = 0;        ///< steps in which its client or its tenant's rate held it up, less others
   bool complete_charge = false;  ///< all pages that it can need are set aside
   bool floor = false;            ///< holds the slot that lower classes are sure of
 };
