@@ -48,6 +48,9 @@ bool catch_interrupts() {
   return interrupts >= 0 && sigaction(SIGINT, &action, nullptr) == 0;
 }
 
+/// What to do where a conversation has outgrown the slot.
+constexpr const char* kContextFull = "the context is full: /clear begins anew, and --context says how much it holds";
+
 std::string token_text(const zrt::text::Tokenizer& tokenizer, std::optional<std::int32_t> id) {
   return id ? std::string(tokenizer.token_text(*id)) : std::string();
 }
@@ -128,7 +131,8 @@ class Conversation {
     for (std::size_t left = 1; left != 0 && !error;) {
       const auto stepped = model_.step([&](zrt::RequestId, const zrt::Token& token) {
         if (token.error != nullptr) error = *token.error;
-        if (token.finish == zrt::FinishReason::length || token.finish == zrt::FinishReason::context) cut_ = true;
+        if (token.finish == zrt::FinishReason::length) cut_ = "--max-tokens says how long an answer may be";
+        if (token.finish == zrt::FinishReason::context) cut_ = kContextFull;
         if (token.id == zrt::kNoToken || model_.tokenizer()->is_end_of_generation(token.id)) return !error;
         const auto piece = text.feed(token.id);
         if (piece) take(parser.feed(*piece));
@@ -166,8 +170,8 @@ class Conversation {
   void end_line(bool stopped) {
     (void)print("\n");
     if (stopped) std::fprintf(stderr, "(stopped)\n");
-    if (cut_) std::fprintf(stderr, "(cut: --max-tokens and --context say how long an answer may be)\n");
-    cut_ = false;
+    if (cut_ != nullptr) std::fprintf(stderr, "(cut: %s)\n", cut_);
+    cut_ = nullptr;
   }
 
   const ChatOptions& options_;
@@ -176,7 +180,7 @@ class Conversation {
   const chats::ReplyFormat& format_;
   chats::Values values_{};
   chats::Value messages_;
-  bool cut_ = false;
+  const char* cut_ = nullptr;  ///< why the answer is
 };
 
 /// The lines of the input, each behind a prompt where a person types them.
@@ -239,7 +243,9 @@ int chat(const ChatOptions& o) {
       conversation.clear();
       continue;
     }
-    if (const auto said = conversation.say(line); !said) (void)failed(said.error());
+    const auto said = conversation.say(line);
+    if (!said) (void)failed(said.error());
+    if (!said && said.error().code() == zrt::Errc::capacity_exceeded) std::fprintf(stderr, "(%s)\n", kContextFull);
   }
   return kOk;
 }

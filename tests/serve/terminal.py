@@ -97,7 +97,20 @@ def an_interrupt_ends_the_answer(program, model):
         assert t.process.wait(timeout=30) == 0
 
 
-CASES = {case.__name__: case for case in (answers_see_what_was_said, an_interrupt_ends_the_answer)}
+def a_full_context_says_what_to_do(program, model):
+    with chat(program, model, "--max-tokens", "500", "--temp", "0", "--context", "128") as t:
+        t.wait(lambda seen: seen.endswith("> "))
+        t.say("Who is there?")
+        seen = t.say("And who are you? " * 20)
+        assert "the context is full: /clear" in seen, seen
+        t.type("/clear\n")
+        t.wait(lambda seen: seen.endswith("> "))
+        assert "(cut: the context is full: /clear" in t.say("Tell me a long story."), "it ended before its context"
+        t.type("\x04")
+        assert t.process.wait(timeout=30) == 0
+
+
+CASES = {case.__name__: case for case in (answers_see_what_was_said, an_interrupt_ends_the_answer, a_full_context_says_what_to_do)}
 
 if __name__ == "__main__":
     sys.exit(run_all(CASES, *sys.argv[1:3]))
