@@ -174,11 +174,11 @@ def picture_of_pages(b, folder, url):
     b.call("Fetch.enable", handleAuthRequests=True)
     b.call("Page.navigate", url=url)
     b.wait("/expected Authorization/.test(document.body?.innerText)")
-    assert b.asked == 1 and b.run("typeof chats === 'undefined'")
+    assert b.asked == 1 and b.run("typeof find_model === 'undefined'")
     # The one that it is given serves the page's own requests too: no key is typed into the page.
     b.password = ROOT
     b.call("Page.navigate", url=url)
-    b.wait("typeof chats !== 'undefined' && at('model').textContent === 'bard'")
+    b.wait("typeof find_model !== 'undefined' && at('model').textContent === 'bard'")
     assert b.asked == 2 and b.run("key === '' && at('key').value === ''")
     b.key("s", 83, ALT)
     tenant = "Array.from(document.querySelectorAll('#figures tr')).filter(row => /^Tenant/.test(row.textContent)).map(row => row.cells[0].textContent)"
@@ -201,7 +201,7 @@ def picture_of_pages(b, folder, url):
     b.wait("/not known/.test(at('model').textContent)")
     assert b.asked == 2
     b.run("at('key').value = ''; at('key').onchange()")
-    b.wait("typeof chats !== 'undefined' && key === '' && at('model').textContent === 'bard'")
+    b.wait("typeof find_model !== 'undefined' && key === '' && at('model').textContent === 'bard'")
     b.key("s", 83, ALT)
     b.wait(f"JSON.stringify({tenant}) === JSON.stringify(['Tenant alice', 'Tenant bob', 'Tenant root'])")
     b.run("sessionStorage.clear()")
@@ -233,6 +233,51 @@ def errors(b, _):
     b.key("Enter", 13, text="\r")
     b.wait(f"!running && /temperature/.test({LAST}.querySelector('.bad')?.textContent)")
     b.run("at('temperature').value = 0.8; at('temperature').onchange()")
+    # What comes behind it goes on as one message, so that templates whose sides alternate take it.
+    b.type("Ho")
+    b.key("Enter", 13, text="\r")
+    b.wait(f"!running && /tokens/.test({LAST}.querySelector('.note')?.textContent) && now.turns.length === 4")
+    asked = b.run("request_of({turns: now.turns.slice(0, 3)}).messages.map(m => [m.role, m.content].join(':')).join('|')")
+    assert asked.endswith("user:Hi\n\nHo") and asked.count("user:") == 1, asked
+
+
+def two_tabs(b, url):
+    """Tabs of one browser show each other's chats, and none takes away what another keeps."""
+    first = b.session
+    b.session = None
+    target = b.call("Target.createTarget", url="about:blank")["targetId"]
+    second = b.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    b.session = second
+    for domain in ("Page", "Runtime"):
+        b.call(domain + ".enable")
+    b.call("Page.navigate", url=url)
+    b.wait("typeof find_model !== 'undefined' && at('model').textContent === 'bard'")
+    titles, kept = "chats.map(title_of)", "JSON.parse(localStorage.getItem('zrt.chats')).map(title_of)"
+
+    def say(session, text):
+        b.session = session
+        b.run("at('max_tokens').value = 8; at('max_tokens').onchange()")
+        b.run(f"show(begin()); at('text').value = {text!r}; send()")
+        b.wait("!running && now.turns.length === 2")
+    say(first, "From one")
+    say(second, "From two")
+    say(first, "One again")
+    for session in (first, second):
+        b.session = session
+        for text in ("From one", "From two", "One again"):
+            b.wait(f"{titles}.includes({text!r}) && {kept}.filter(one => one === {text!r}).length === 1")
+    # What one deletes is gone from both, and stays so.
+    b.session = first
+    b.run("show(chats.find(one => title_of(one) === 'From two')); document.querySelector('#chats .now .plain').onclick()")
+    b.session = second
+    b.wait(f"!{titles}.includes('From two')")
+    say(second, "Two again")
+    assert not b.run(f"{kept}.includes('From two')") and b.run(f"{kept}.includes('Two again')")
+    b.session = None
+    b.call("Target.closeTarget", targetId=target)
+    b.session = first
+    b.wait(f"{titles}.includes('Two again')")
+
 
 
 def looks(b, folder):
@@ -257,7 +302,7 @@ def looks(b, folder):
 def lives_on(b, url):
     count = b.run("chats.length")
     b.call("Page.navigate", url=url)
-    b.wait("typeof chats !== 'undefined' && document.querySelector('#model')?.textContent === 'bard'")
+    b.wait("typeof find_model !== 'undefined' && document.querySelector('#model')?.textContent === 'bard'")
     assert b.run("chats.length") == count and b.run("settings.system") == "You are a king."
 
 
@@ -276,6 +321,7 @@ def main(program, model, folder=None):
             for part in (talk, stop, settings, errors, looks):
                 part(b, folder)
             lives_on(b, url)
+            two_tabs(b, url)
             with_keys(b, folder, program, model)
             assert not b.problems, b.problems
         finally:
