@@ -44,6 +44,7 @@ TEST(TenantKeys, RefusesFilesThatMeanNothing) {
         R"({"tenants": [{"id": "a", "keys": []}]})", R"({"tenants": [{"id": "a", "keys": ["short"]}]})",
         R"({"tenants": [{"id": "", "keys": ["aaaaaaaaaaaaaaaa"]}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "curcurrent": 1}]})",
+        R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"]}], "tenant": []})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "slots": 0}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "weight": 257}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "pages": 1, "reserved_pages": 2}]})",

@@ -86,6 +86,8 @@ zrt::Result<std::vector<Tenant>> read_tenants(std::string_view text) {
     for (const Json& one : expect_list(fields.required("tenants"), "tenants"))
       tenants.push_back(read_tenant(one, element_path("tenants", tenants.size())));
     if (tenants.empty()) throw bad_field("tenants", "'tenants' is empty");
+    if (const auto unknown = fields.unknown(); !unknown.empty())
+      throw bad_field(unknown.front(), "the file has a field '" + unknown.front() + "', expected 'tenants' alone");
     check_apart(tenants);
     return tenants;
   } catch (const ApiError& error) {
