@@ -773,6 +773,7 @@ TEST_F(EngineTest, LogProbabilitiesAreThoseOfTheLogits) {
     ++tokens;
     EXPECT_EQ(token.best.size(), 5u);
     EXPECT_EQ(token.best[0].id, token.id) << "greedy";
+    EXPECT_EQ(token.best[0].log_probability, token.log_probability);
     for (std::size_t i = 0; i < token.best.size(); ++i) {
       const double expected = double{logits[static_cast<std::size_t>(token.best[i].id)]} - top - std::log(sum);
       EXPECT_NEAR(token.best[i].log_probability, expected, 2e-6 * (1.0 - expected));

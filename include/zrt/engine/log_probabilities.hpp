@@ -22,8 +22,9 @@ namespace zrt::inline ZRT_ABI {
   return top + math::log(sum);
 }
 
-/// Fills `best` with the most likely tokens, likeliest first, equal ones by id.
-inline void log_probabilities(Span<const float> logits, Span<TokenProbability> best) noexcept {
+/// Fills `best` with the most likely tokens, likeliest first, equal ones by id. Returns log_sum_exp(logits): what any
+/// token's logit is less by.
+inline float log_probabilities(Span<const float> logits, Span<TokenProbability> best) noexcept {
   std::size_t count = 0;
   for (std::size_t id = 0; id < logits.size(); ++id) {
     const float logit = logits[id];
@@ -36,6 +37,7 @@ inline void log_probabilities(Span<const float> logits, Span<TokenProbability> b
   const float total = log_sum_exp(logits);
   for (std::size_t i = 0; i < count; ++i) best[i].log_probability -= total;
   for (std::size_t i = count; i < best.size(); ++i) best[i] = {};
+  return total;
 }
 
 }  // namespace zrt::inline ZRT_ABI

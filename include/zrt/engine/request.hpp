@@ -114,6 +114,7 @@ struct Token {
   std::int32_t id = kNoToken;                ///< kNoToken for held-back text that comes with the finish
   std::string_view text{};                   ///< whole UTF-8 characters that no stop string can take back; often none
   Span<const TokenProbability> best{};       ///< most likely first, if asked for
+  float log_probability = 0.0f;              ///< of `id`, where `best` was asked for, among those or not
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
   const Error* error = nullptr;              ///< why, with FinishReason::failed
   std::uint64_t retry_after_ns = 0;          ///< of a request that a full queue refused: when one may find room

@@ -132,6 +132,7 @@ template <class B, class O, class Model> class StepOutcomes {
       fail_run(a, Error::of(Errc::spec_violation, "the sampler chose no token"), outcome);
       return {};
     }
+    float total = 0.0f;
     if (exec::WatchesRuns<O> || !a.best.empty() || a.matcher) {
       const std::uint64_t offset = std::uint64_t{row} * logits_.size() * sizeof(float);
       const auto row_bytes = as_writable_bytes(logits_.span());
@@ -139,7 +140,7 @@ template <class B, class O, class Model> class StepOutcomes {
       if constexpr (exec::WatchesRuns<O>)
         model_.observer().sampled(static_cast<std::uint32_t>(row), id, logits_.span());
       const RoundingMode rounding;
-      if (!a.best.empty()) log_probabilities(logits_.span(), a.best.span());
+      if (!a.best.empty()) total = log_probabilities(logits_.span(), a.best.span());
     }
     if (a.matcher) {
       auto chosen = choose_within_grammar(a);
@@ -156,6 +157,15 @@ template <class B, class O, class Model> class StepOutcomes {
     }
     auto delivery = deliver(a, id, model_.tokenizer(), model_.context());
     if (!delivery) return pass(delivery);
+    if (!a.best.empty()) {
+      // Read again: a grammar's choice has changed the row.
+      float logit = 0.0f;
+      const std::uint64_t at = (std::uint64_t{row} * logits_.size() + static_cast<std::uint64_t>(id)) * sizeof logit;
+      const auto logit_bytes = as_writable_bytes(Span(&logit, 1));
+      if (auto r = model_.executor().read(exec::port::kLogits, at, logit_bytes); !r) return r;
+      const RoundingMode rounding;
+      delivery->token.log_probability = logit - total;
+    }
     if (auto r = a.drawn.put(delivery->token); !r) return r;
     a.finish = delivery->finish;
     outcome.token = static_cast<std::uint32_t>(id);

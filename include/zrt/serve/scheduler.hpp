@@ -317,6 +317,7 @@ template <class Rules = AllRules> class Scheduler {
     t.decoded.give_back(outcome.again ? run.count : run.drafts - accepted);
     t.ledger.drafted_tokens += run.drafts;
     t.ledger.accepted_drafts += accepted;
+    ++t.ledger.drafts;
     s_.charge_service(request, first, first + accepted);
     return accepted;
   }

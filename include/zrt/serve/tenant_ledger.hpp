@@ -18,6 +18,7 @@ struct TenantLedger {
   std::uint64_t delivered_tokens = 0;
   std::uint64_t drafted_tokens = 0;   ///< guesses that were computed
   std::uint64_t accepted_drafts = 0;  ///< of these, tokens of answers
+  std::uint64_t drafts = 0;           ///< how often guesses were computed, however many at once
   std::uint64_t requests_accepted = 0;
   std::uint64_t requests_refused = 0;
   std::uint64_t requests_finished = 0;
@@ -33,9 +34,9 @@ struct TenantLedger {
     constexpr auto kSums = std::to_array<std::uint64_t TenantLedger::*>(
         {&TenantLedger::prompt_tokens, &TenantLedger::cached_tokens, &TenantLedger::computed_tokens,
          &TenantLedger::recomputed_tokens, &TenantLedger::delivered_tokens, &TenantLedger::drafted_tokens,
-         &TenantLedger::accepted_drafts, &TenantLedger::requests_accepted, &TenantLedger::requests_refused,
-         &TenantLedger::requests_finished, &TenantLedger::requests_ended_early, &TenantLedger::admissions,
-         &TenantLedger::preemptions});
+         &TenantLedger::accepted_drafts, &TenantLedger::drafts, &TenantLedger::requests_accepted,
+         &TenantLedger::requests_refused, &TenantLedger::requests_finished, &TenantLedger::requests_ended_early,
+         &TenantLedger::admissions, &TenantLedger::preemptions});
     // Every counter is here.
     static_assert(sizeof(TenantLedger) == kSums.size() * 8 + sizeof(std::uint64_t) + 2 * sizeof(LatencyHistogram));
     for (const auto sum : kSums) this->*sum += other.*sum;
