@@ -61,8 +61,10 @@ def models_are_listed(s):
 @case
 def unknown_routes_and_methods(s):
     refused(s.ask("GET", "/v2/models")[::2], 404)
-    refused(s.ask("DELETE", "/v1/models")[::2], 405)
-    refused(s.ask("GET", CHAT)[::2], 405)
+    for method, path, allowed in (("DELETE", "/v1/models", "GET, HEAD, OPTIONS"), ("GET", CHAT, "POST, OPTIONS")):
+        status, fields, body = s.ask(method, path)
+        refused((status, body), 405, code="method_not_allowed")
+        assert fields["allow"] == allowed, fields
 
 
 @case
@@ -72,6 +74,14 @@ def request_ids(s):
     assert first != second
     assert s.ask("GET", "/v1/models", headers={"X-Request-Id": "abc-1"})[1]["x-request-id"] == "abc-1"
     assert s.ask("GET", "/v1/models", headers={"X-Request-Id": "a b"})[1]["x-request-id"] != "a b"
+    # What never becomes a request has one too, its own where the head was read so far.
+    for head, own in ((b"GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine-1\r\n folded\r\n\r\n", True),
+                      (b"POST / HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine-1\r\nContent-Length: 99999999\r\n\r\n", True),
+                      (b"POST / HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine-1\r\nTransfer-Encoding: gzip\r\n\r\n", True),
+                      (b"GET / HTTP/1.1\r\nX-Request-Id: a b\r\n\r\n", False), (b"GET / HTTP/2.0\r\n\r\n", False),
+                      (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", False)):
+        found = re.search(rb"\r\nX-Request-Id: ([\w.-]+)\r\n", s.raw(head))
+        assert found and (found.group(1) == b"mine-1") == own, (head[:60], found)
 
 
 @case
@@ -136,6 +146,11 @@ def forms_of_requests(s):
     head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
     chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i:i + 1]) for i in range(len(body))) + b"0\r\n\r\n"
     assert b"text_completion" in s.raw(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
+    # A proxy's way to say where: the address counts, not the header beside it.
+    for address, status in ((b"http://localhost/livez", 200), (b"HTTP://127.0.0.1:1?a=b", 200), (b"http://evil.example/livez", 403),
+                            (b"http:///livez", 400), (b"http://me@localhost/livez", 400)):
+        found = s.raw(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % address)
+        assert found.startswith(b"HTTP/1.1 %d " % status), (address, found)
     expected = s.raw(head + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     assert expected.startswith(b"HTTP/1.1 100 Continue\r\n\r\n") and b"text_completion" in expected
 
@@ -153,6 +168,29 @@ def broken_heads(s):
                          (b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: a\r\n" * 200 + b"\r\n", 431)]:
         found = s.raw(head)
         assert found.startswith(b"HTTP/1.1 %d " % status), (head[:60], found[:60])
+        error = json.loads(found.partition(b"\r\n\r\n")[2])["error"]
+        assert error["type"] == "invalid_request_error", error
+
+
+@case
+def clients_that_send_no_more(s):
+    """The end of what a client sends is not the end of what it reads."""
+    body = {"model": "bard", "prompt": "ROMEO:\n", "max_tokens": 60, "seed": 1, "ignore_eos": True}
+    whole = fine(s.post("/v1/completions", body))["choices"][0]["text"]
+    for version, stream in ((b"1.1", False), (b"1.1", True), (b"1.0", False), (b"1.0", True)):
+        text = json.dumps({**body, "stream": stream}).encode()
+        with s.open_socket() as client:
+            client.sendall(b"POST /v1/completions HTTP/%s\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                           b"Content-Length: %d\r\n\r\n%s" % (version, len(text), text))
+            client.shutdown(socket.SHUT_WR)
+            data = b""
+            while piece := client.recv(65536):
+                data += piece
+        if stream:
+            parts = re.findall(rb"data: ({.*})\n", data)
+            assert b"[DONE]" in data and "".join(json.loads(part)["choices"][0]["text"] for part in parts) == whole, data
+        else:
+            assert json.loads(data[data.index(b'{"'):])["choices"][0]["text"] == whole, data
 
 
 # --- chat ---

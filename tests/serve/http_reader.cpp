@@ -61,6 +61,29 @@ TEST(HttpReader, KeepsConnectionsAliveAsTheVersionSays) {
   EXPECT_TRUE(keeps("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
 }
 
+TEST(HttpReader, ReadsAWholeAddressAsATarget) {
+  const auto read = [](const std::string& target) {
+    HttpReader reader({});
+    EXPECT_EQ(reader.feed("GET " + target + " HTTP/1.1\r\nHost: other\r\n\r\n"), State::complete) << target;
+    return reader.take();
+  };
+  const HttpRequest request = read("http://host:81/a/b?c=d");
+  EXPECT_EQ(request.path, "/a/b");
+  EXPECT_EQ(request.query, "c=d");
+  EXPECT_EQ(request.header("host"), "host:81");
+  EXPECT_EQ(read("HTTPS://host").path, "/");
+  EXPECT_EQ(read("http://host?c").query, "c");
+  EXPECT_EQ(read("/http://host").header("host"), "other");
+  EXPECT_EQ(refusal_of("GET http:// HTTP/1.1\r\nHost: x\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of("GET http://me@host/ HTTP/1.1\r\nHost: x\r\n\r\n").status, 400);
+}
+
+TEST(HttpReader, PathsAreDecodedAndNamesEncoded) {
+  EXPECT_EQ(percent_decoded("a%2Fb%20c"), "a/b c");
+  for (const char* broken : {"%", "%2", "%zz", "a%2Fb%"}) EXPECT_FALSE(percent_decoded(broken)) << broken;
+  EXPECT_EQ(percent_encoded("a b\xff-_."), "a%20b%FF-_.");
+}
+
 TEST(HttpReader, SaysOnceThatAClientWaits) {
   HttpReader reader({});
   EXPECT_EQ(reader.feed("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"),

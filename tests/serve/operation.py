@@ -42,6 +42,10 @@ def keys(program, model):
         assert status == 401 and body["error"]["code"] == "invalid_api_key" and fields["www-authenticate"] == "Bearer"
         for path in ("/livez", "/readyz", "/health"):
             assert s.ask("GET", path)[0] == 200, path
+        # Who has no key learns no routes and no methods.
+        for method, path, status in (("GET", "/v1/nothing", 404), ("DELETE", "/v1/models", 405), ("POST", "/", 405)):
+            assert s.ask(method, path)[0] == 401 and s.ask(method, path, key=ALICE)[0] == status, path
+        assert s.ask("OPTIONS", "/v1/nothing")[0] == 204 and s.ask("PUT", "/livez")[0] == 405
         for scheme in ("Bearer", "bearer", "BEARER"):
             assert s.ask("GET", "/v1/models", headers={"Authorization": f"{scheme} {ALICE}"})[0] == 200
         assert s.ask("GET", "/v1/models", headers={"api-key": ALICE})[0] == 200

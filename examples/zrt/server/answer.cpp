@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <random>
 
 namespace program::server {
 namespace {
@@ -15,17 +14,10 @@ constexpr std::size_t kMostEventBytes = std::size_t{16} << 10;
 
 }  // namespace
 
-std::string random_id(std::string_view prefix) {
-  constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  static thread_local std::mt19937_64 generator{std::random_device{}()};
-  std::string out(prefix);
-  for (int i = 0; i < 24; ++i) out += digits[generator() % digits.size()];
-  return out;
-}
-
 void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics) {
   if (error.retry_after != 0) exchange.add_header("Retry-After", std::to_string(error.retry_after));
   if (error.status == 401) exchange.add_header("WWW-Authenticate", error.challenge);
+  if (!error.methods.empty()) exchange.add_header("Allow", error.methods);
   metrics.answered(error.status);
   exchange.reply(error.status, "application/json", text_of(error_json(error)));
 }

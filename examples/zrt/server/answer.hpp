@@ -5,6 +5,7 @@
 #include "engine_loop.hpp"
 #include "exchange.hpp"
 #include "generation_request.hpp"
+#include "request_id.hpp"
 #include "work_pool.hpp"
 
 namespace program::server {
@@ -105,9 +106,6 @@ class Answer : public std::enable_shared_from_this<Answer> {
   bool gone_ = false;
   bool paused_ = false;  ///< the client does not read
 };
-
-/// A random name behind a prefix.
-[[nodiscard]] std::string random_id(std::string_view prefix);
 
 /// Answers with an error.
 void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics);

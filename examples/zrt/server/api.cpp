@@ -17,13 +17,6 @@ namespace {
 
 constexpr const char* kJson = "application/json";
 
-bool is_safe_id(std::string_view id) {
-  return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.';
-  });
-}
-
 /// Whether a path is a route's. What stands at its * goes to `argument`.
 bool matches(std::string_view route, std::string_view path, std::string& argument) {
   const std::size_t star = route.find('*');
@@ -31,8 +24,10 @@ bool matches(std::string_view route, std::string_view path, std::string& argumen
   const std::string_view before = route.substr(0, star), behind = route.substr(star + 1);
   if (path.size() <= before.size() + behind.size() || !path.starts_with(before) || !path.ends_with(behind))
     return false;
-  argument = path.substr(before.size(), path.size() - before.size() - behind.size());
-  return behind.empty() || argument.find('/') == std::string::npos;
+  const std::string_view found = path.substr(before.size(), path.size() - before.size() - behind.size());
+  // What is no encoding of anything is a name that nothing has.
+  argument = percent_decoded(found).value_or(std::string(found));
+  return behind.empty() || found.find('/') == std::string_view::npos;
 }
 
 /// What stands behind the scheme of an `Authorization`; none of another scheme.
@@ -53,6 +48,19 @@ std::string key_of(const HttpRequest& request) {
     return colon == std::string::npos ? std::string() : pair.substr(colon + 1);
   }
   return std::string(request.header("api-key"));
+}
+
+/// 404, or 405 where the path has other methods.
+ApiError no_route(const HttpRequest& request, const std::string& methods) {
+  if (methods.empty()) return not_found("there is no " + request.path, "unknown_url");
+  ApiError error{405,
+                 "invalid_request_error",
+                 "method_not_allowed",
+                 {},
+                 request.method + " is not a method of " + request.path + ", expected " + methods,
+                 0};
+  error.methods = methods;
+  return error;
 }
 
 bool is_json(const HttpRequest& request) {
@@ -83,7 +91,7 @@ Api::Api(ApiServices services, TenantKeys& keys, ApiOptions options)
     : services_(services), keys_(keys), options_(std::move(options)) {}
 
 void Api::handle(const std::shared_ptr<Exchange>& exchange) {
-  set_request_id(*exchange);
+  exchange->add_header("X-Request-Id", request_id_of(exchange->request()));
   set_origin(*exchange);
   try {
     handle_checked(exchange);
@@ -104,9 +112,14 @@ bool Api::wants_body(const HttpRequest& head) const {
 /// The route of a request that is answered, and who asks. Looks at the head alone.
 const Api::Route& Api::admit(const HttpRequest& request, Call& call) const {
   check_host(request);
-  const Route& route = find_route(request, call.argument);
-  const bool open = options_.open_metrics && route.answer == &Api::metrics && key_of(request).empty();
-  if (route.challenge != nullptr && !open) call.tenant = tenant_of(request, route.challenge);
+  const Found found = find_route(request, call.argument);
+  // Who has no key learns no routes.
+  const char* challenge = found.route != nullptr ? found.route->challenge : found.open ? nullptr : kBearer;
+  const bool open = options_.open_metrics && found.route != nullptr && found.route->answer == &Api::metrics &&
+                    key_of(request).empty();
+  if (challenge != nullptr && !open) call.tenant = tenant_of(request, challenge);
+  if (found.route == nullptr) throw no_route(request, found.methods);
+  const Route& route = *found.route;
   if (!route.waits) return route;
   if (draining_) throw unavailable("the server is shutting down", "draining");
   if (!is_json(request))
@@ -142,11 +155,6 @@ void Api::run(const Route& route, Call call) {
   } catch (const std::exception& error) {
     reply_error(*call.exchange, {500, "server_error", {}, {}, error.what(), 0}, services_.metrics);
   }
-}
-
-void Api::set_request_id(Exchange& exchange) const {
-  const std::string_view given = exchange.request().header("x-request-id");
-  exchange.add_header("X-Request-Id", is_safe_id(given) ? std::string(given) : random_id("req_"));
 }
 
 void Api::set_origin(Exchange& exchange) const {
@@ -188,20 +196,17 @@ Tenant Api::tenant_of(const HttpRequest& request, const char* challenge) const {
   throw error;
 }
 
-const Api::Route& Api::find_route(const HttpRequest& request, std::string& argument) const {
-  bool other_method = false;
+Api::Found Api::find_route(const HttpRequest& request, std::string& argument) {
+  Found found;
   const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
   for (const Route& route : kRoutes) {
     if (!matches(route.path, request.path, argument)) continue;
-    if (method == route.method) return route;
-    other_method = true;
+    if (method == route.method) found.route = &route;
+    found.open |= route.challenge == nullptr;
+    found.methods += std::string_view(route.method) == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+    break;
   }
-  // Who has no key learns no routes.
-  if (other_method)
-    throw ApiError{
-        405, "invalid_request_error", "method_not_allowed", {}, request.method + " is not a method of " + request.path,
-        0};
-  throw not_found("there is no " + request.path, "unknown_url");
+  return found;
 }
 
 void Api::reply(const Call& call, const Json& json) {

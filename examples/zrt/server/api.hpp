@@ -55,13 +55,18 @@ class Api {
   static const Route kRoutes[];
 
   void handle_checked(const std::shared_ptr<Exchange>& exchange);
+  /// What the table has of a request's path.
+  struct Found {
+    const Route* route = nullptr;  ///< null where the path, or its method, is none of the server's
+    bool open = false;             ///< some method of the path needs no key
+    std::string methods{};         ///< of the path; none of an unknown one
+  };
   const Route& admit(const HttpRequest& request, Call& call) const;
   void run(const Route& route, Call call);
-  void set_request_id(Exchange& exchange) const;
   void set_origin(Exchange& exchange) const;
   void check_host(const HttpRequest& request) const;
   [[nodiscard]] Tenant tenant_of(const HttpRequest& request, const char* challenge) const;
-  [[nodiscard]] const Route& find_route(const HttpRequest& request, std::string& argument) const;
+  [[nodiscard]] static Found find_route(const HttpRequest& request, std::string& argument);
 
   void live(const Call& call);
   void ready(const Call& call);

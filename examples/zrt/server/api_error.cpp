@@ -65,7 +65,9 @@ Json error_json(const ApiError& error) {
 }
 
 std::string refusal_body(int status, std::string_view reason) {
-  return text_of(error_json({status, status < 500 ? kInvalid : kServer, {}, {}, std::string(reason), 0}));
+  // Who asks for a version or a coding that is not spoken is wrong, whatever the first digit says.
+  const bool is_the_clients = status < 500 || status == 501 || status == 505;
+  return text_of(error_json({status, is_the_clients ? kInvalid : kServer, {}, {}, std::string(reason), 0}));
 }
 
 std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

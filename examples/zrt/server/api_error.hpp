@@ -25,6 +25,7 @@ struct ApiError {
   std::string message;
   int retry_after = 0;              ///< seconds; 0: none
   const char* challenge = kBearer;  ///< of status 401
+  std::string methods{};            ///< of status 405: those that the route has
 };
 
 /// A field that cannot be what it is.

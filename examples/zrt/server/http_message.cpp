@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/zrt/server/http_message.cpp: phrases of statuses.
+// examples/zrt/server/http_message.cpp: phrases of statuses, and bytes of paths.
 #include "http_message.hpp"
+
+#include <charconv>
 
 namespace program::server {
 
@@ -28,6 +30,38 @@ std::string_view reason_phrase(int status) {
   for (const auto& [code, phrase] : kPhrases)
     if (code == status) return phrase;
   return {};
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned byte = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    if (digits.size() != 2 || code != std::errc() || end != digits.data() + 2) return {};
+    out += static_cast<char>(byte);
+    i += 2;
+  }
+  return out;
+}
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    const auto byte = static_cast<unsigned char>(c);
+    if (plain)
+      out += c;
+    else
+      out.append("%").append(1, digits[byte >> 4u]).append(1, digits[byte & 15u]);
+  }
+  return out;
 }
 
 std::string lower_case(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,12 @@ struct HttpLimits {
 
 /// The phrase of a status; empty for one that this server never sends.
 [[nodiscard]] std::string_view reason_phrase(int status);
+
+/// What a part of a path means: each %XX is the byte with that number. None where a % stands before anything else.
+[[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
+
+/// A text in which all but letters, digits, `_`, `-` and `.` is written as %XX.
+[[nodiscard]] std::string percent_encoded(std::string_view text);
 
 /// ASCII alone, as names and schemes of HTTP are.
 [[nodiscard]] std::string lower_case(std::string_view text);

@@ -146,11 +146,27 @@ bool HttpReader::read_request_line(std::string_view line) {
     return refuse(400, "expected a target without spaces");
   if (name != "HTTP/1.1" && name != "HTTP/1.0")
     return name.starts_with("HTTP/") ? refuse(505, "expected HTTP/1.1 or HTTP/1.0") : refuse(400, "expected a version");
-  const std::size_t query = std::min(target.find('?'), target.size());
   request_.method = line.substr(0, method);
-  request_.path = target.substr(0, query);
-  request_.query = target.substr(std::min(query + 1, target.size()));
   request_.minor = name.back() - '0';
+  return read_target(target);
+}
+
+/// A path, or a whole address as proxies send it (RFC 9112, section 3.2.2).
+bool HttpReader::read_target(std::string_view target) {
+  constexpr std::string_view kSchemeEnd = "://";
+  authority_.clear();
+  const std::string scheme = lower_case(target.substr(0, std::min(target.find(kSchemeEnd), target.size())));
+  if (scheme == "http" || scheme == "https") {
+    target.remove_prefix(std::min(scheme.size() + kSchemeEnd.size(), target.size()));
+    authority_ = target.substr(0, target.find_first_of("/?"));
+    if (authority_.empty() || authority_.find('@') != std::string::npos)
+      return refuse(400, "expected a target with a host and without a user");
+    target.remove_prefix(authority_.size());
+  }
+  const std::size_t query = std::min(target.find('?'), target.size());
+  request_.path = target.substr(0, query);
+  if (request_.path.empty()) request_.path = "/";
+  request_.query = target.substr(std::min(query + 1, target.size()));
   return true;
 }
 
@@ -187,6 +203,11 @@ bool HttpReader::choose_body() {
   if (left_ > limits_.body_bytes)
     return refuse(413, "the body has " + std::to_string(left_) + " bytes, expected at most " +
                            std::to_string(limits_.body_bytes));
+  // The address counts where both name a host.
+  if (!authority_.empty()) {
+    std::erase_if(request_.headers, [](const auto& header) { return header.first == "host"; });
+    request_.headers.emplace_back("host", authority_);
+  }
   expects_ = lower_case(request_.header("expect")) == "100-continue" && (codings != 0 || left_ != 0);
   state_ = State::body;
   part_ = codings != 0 ? Part::chunk_size : Part::sized;

@@ -56,6 +56,7 @@ class HttpReader {
   bool read_head();
   bool read_head_lines(std::string_view head);
   bool read_request_line(std::string_view line);
+  bool read_target(std::string_view target);
   bool read_header(std::string_view line);
   bool choose_body();
   bool read_sized();
@@ -71,6 +72,7 @@ class HttpReader {
   std::size_t searched_ = 0;  ///< of the input, without an end of the head
   std::size_t blank_ = 0;     ///< bytes of empty lines in front of the request
   HttpRequest request_;
+  std::string authority_;  ///< of a target that is a whole address
   HttpRefusal refusal_;
   State state_ = State::idle;
   Part part_ = Part::head;

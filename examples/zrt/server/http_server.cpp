@@ -2,6 +2,7 @@
 // examples/zrt/server/http_server.cpp: connections on epoll: reading, answering, deadlines.
 #include "body_budget.hpp"
 #include "http_server.hpp"
+#include "request_id.hpp"
 #include "transport.hpp"
 
 #include <algorithm>
@@ -129,7 +130,10 @@ struct Connection {
   bool closes = false;    ///< once the answer is out
   bool finished = false;  ///< the answer is complete
   bool streams = false;
-  bool left = false;  ///< the client has gone
+  bool left = false;   ///< the client has gone
+  bool ended = false;  ///< the client sends no more; whether it reads is for what is sent to show
+  bool empty = false;  ///< and all that it sent is read
+  int minor = 1;       ///< of the version that the request came with
   std::string heartbeat;
   std::function<void()> hear;
   std::function<void()> hear_read;  ///< that most of what waited is read
@@ -199,11 +203,13 @@ class Connections : public std::enable_shared_from_this<Connections> {
   void take_requests(const std::shared_ptr<Connection>& c);
   [[nodiscard]] bool wants_body(Connection& c) const;
   void hand_over(const std::shared_ptr<Connection>& c, HttpRequest request);
-  void refuse(Connection& c, int status, std::string_view reason);
+  void refuse(Connection& c, int status, std::string_view reason) { refuse(c, status, reason, c.reader.head()); }
+  void refuse(Connection& c, int status, std::string_view reason, const HttpRequest& head);
   void refuse_plain(const std::shared_ptr<Connection>& c);
   void tell_read(Connection& c) const;
   void settle(const std::shared_ptr<Connection>& c);
   void linger(Connection& c);
+  void hear_end(const std::shared_ptr<Connection>& c);
   void lose(const std::shared_ptr<Connection>& c);
   void close(const std::shared_ptr<Connection>& c);
   void watch(Connection& c, bool writes) const;
@@ -415,12 +421,11 @@ void Connections::run() {
         hear_wake();
       else if (const auto found = by_fd_.find(event.data.fd); found != by_fd_.end()) {
         const std::shared_ptr<Connection> c = found->second;
-        // A client that ends its side while it waits for an answer has left.
-        const bool ended = (event.events & EPOLLRDHUP) != 0 && c->mode == Connection::Mode::answering;
-        if (ended || (event.events & (EPOLLERR | EPOLLHUP)) != 0) {
+        if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) {
           lose(c);
           continue;
         }
+        if ((event.events & EPOLLRDHUP) != 0 && c->mode == Connection::Mode::answering) hear_end(c);
         if ((event.events & EPOLLOUT) != 0) settle(c);
         if ((event.events & (EPOLLIN | EPOLLRDHUP)) != 0 || c->transport.waits_for_room()) read(c);
       }
@@ -504,7 +509,11 @@ void Connections::read(const std::shared_ptr<Connection>& c) {
     }
     const BytesMoved moved = receive(*c, buffer);
     if (moved.state == BytesMoved::State::waits) return;
-    if (moved.state == BytesMoved::State::over) return lose(c);
+    if (moved.state == BytesMoved::State::over) {
+      if (c->mode != Connection::Mode::answering) return lose(c);
+      c->empty = true;
+      return hear_end(c);
+    }
     if (moved.state == BytesMoved::State::foreign) return refuse_plain(c);
     if (c->mode == Connection::Mode::lingering) {
       if (c->dropped += moved.bytes; c->dropped > kMostLingeredBytes) return lose(c);
@@ -523,9 +532,9 @@ void Connections::take_requests(const std::shared_ptr<Connection>& c) {
   if (c->mode != Connection::Mode::reading) return;
   if (!wants_body(*c)) return hand_over(c, c->reader.take_unread());
   if (!c->claim.cover(c->reader.held())) {
-    (void)c->reader.take_unread();
+    const HttpRequest unread = c->reader.take_unread();
     c->claim.release();
-    refuse(*c, 503, "the bodies of other requests take all the memory there is for bodies");
+    refuse(*c, 503, "the bodies of other requests take all the memory there is for bodies", unread);
     return settle(c);
   }
   if (c->reader.take_expectation()) {
@@ -551,6 +560,7 @@ void Connections::hand_over(const std::shared_ptr<Connection>& c, HttpRequest re
     const std::lock_guard lock(c->mutex);
     c->mode = Connection::Mode::answering;
     c->closes = !c->reader.keeps_alive();
+    c->minor = request.minor;
     c->finished = c->streams = false;
     c->since = c->progress = c->written = Clock::now();
     c->asked = false;
@@ -560,12 +570,13 @@ void Connections::hand_over(const std::shared_ptr<Connection>& c, HttpRequest re
 }
 
 /// Answers what never became an exchange, and ends the connection.
-void Connections::refuse(Connection& c, int status, std::string_view reason) {
+void Connections::refuse(Connection& c, int status, std::string_view reason, const HttpRequest& head) {
   const std::lock_guard lock(c.mutex);
   const std::string body = refusal_(status, reason);
-  const Headers again = status == 503 ? Headers{{"Retry-After", "1"}} : Headers{};
+  Headers headers{{"X-Request-Id", request_id_of(head)}};
+  if (status == 503) headers.emplace_back("Retry-After", "1");
   c.out +=
-      head_of(status, kJsonType, again, true) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+      head_of(status, kJsonType, headers, true) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   c.closes = c.finished = true;
   if (c.mode == Connection::Mode::reading) {
     c.mode = Connection::Mode::answering;
@@ -623,6 +634,23 @@ void Connections::settle(const std::shared_ptr<Connection>& c) {
 /// A socket that is closed with bytes unread takes the answer with it, so they are read for a while.
 void Connections::linger(Connection& c) { c.transport.end_sending(); }
 
+/// A client that ends its side while it waits for an answer may still read it, or may have left: the system says so only
+/// once something is sent. What is sent means nothing to a client: a comment of the stream, or an interim answer.
+void Connections::hear_end(const std::shared_ptr<Connection>& c) {
+  {
+    const std::lock_guard lock(c->mutex);
+    if (c->mode != Connection::Mode::answering) return;
+    const bool asks = !std::exchange(c->ended, true) && !c->finished;
+    if (asks && c->streams)
+      c->out += c->heartbeat;
+    else if (asks && c->minor == 1)
+      c->out += "HTTP/1.1 100 Continue\r\n\r\n";
+    c->flush();
+    if (!c->left) return watch(*c, c->unsent() != 0);
+  }
+  lose(c);
+}
+
 void Connections::lose(const std::shared_ptr<Connection>& c) {
   std::function<void()> hear;
   {
@@ -649,9 +677,11 @@ void Connections::close(const std::shared_ptr<Connection>& c) {
 }
 
 void Connections::watch(Connection& c, bool writes) const {
-  const bool reads = c.mode != Connection::Mode::answering || c.reader.waiting() <= options_.limits.head_bytes;
+  const bool answering = c.mode == Connection::Mode::answering;
+  const bool reads = !answering || (!c.empty && c.reader.waiting() <= options_.limits.head_bytes);
   epoll_event event{};
-  event.events = EPOLLRDHUP | (reads ? std::uint32_t{EPOLLIN} : 0u) |
+  // An end that is known would be told without end.
+  event.events = (answering && c.ended ? 0u : std::uint32_t{EPOLLRDHUP}) | (reads ? std::uint32_t{EPOLLIN} : 0u) |
                  (writes || c.transport.waits_for_room() ? std::uint32_t{EPOLLOUT} : 0u);
   event.data.fd = c.fd;
   (void)::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, c.fd, &event);
