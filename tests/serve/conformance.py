@@ -218,6 +218,20 @@ def roles_and_parts(s):
     fine(s.chat(messages=asked + [{"role": "tool", "tool_call_id": "call_1", "content": "4"}]))
     refused(s.chat(messages=asked + [{"role": "tool", "tool_call_id": "call_2", "content": "4"}]), 400,
             "messages[2].tool_call_id")
+    # What an assistant refused with is a text of its own; nobody else refuses.
+    def said(part):
+        return [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [part]}, {"role": "user", "content": "Why?"}]
+    text, refusal = {"type": "text", "text": "No."}, {"type": "refusal", "refusal": "No."}
+    assert content(s.chat(messages=said(refusal))) == content(s.chat(messages=said(text)))
+    refused(s.chat(messages=[{"role": "user", "content": [refusal]}]), 400, "messages[0].content[0].type")
+
+
+@case
+def names_of_templates(s):
+    """A template sees names of the client's, but for those that are the server's."""
+    fine(s.chat(chat_template_kwargs={"enable_thinking": False}))
+    for name in ("messages", "add_generation_prompt", "tools", "bos_token", "eos_token"):
+        refused(s.chat(chat_template_kwargs={name: []}), 400, f"chat_template_kwargs.{name}")
 
 
 @case
@@ -242,6 +256,11 @@ def absent_and_unknown_fields(s):
     body = {"model": "bard", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "shiny": 1}
     status, fields, _ = s.ask("POST", CHAT, body)
     assert status == 200 and fields["x-zrt-ignored-fields"] == "shiny"
+    assert s.ask("POST", CHAT, {**body, "foo bar": 1})[1]["x-zrt-ignored-fields"] == "shiny, foo%20bar"
+    many = s.ask("POST", CHAT, {**body, **{f"field_{i}": 1 for i in range(200)}})[1]["x-zrt-ignored-fields"]
+    assert len(many) <= 512 and many.endswith(", ..."), many
+    del body["shiny"]
+    assert "x-zrt-ignored-fields" not in s.ask("POST", CHAT, body)[1]
 
 
 @case
@@ -330,6 +349,19 @@ def log_probabilities(s):
         assert len(top) == 20 and top == sorted(top, reverse=True)
         assert token["logprob"] == top[0] and bytes(token["bytes"]).decode("utf-8", "replace") == token["token"]
         assert sum(2.718281828 ** one for one in top) <= 1.0001
+    # A token that nearly never comes has its own, among the likeliest or not.
+    likely = {one["token"] for token in body["choices"][0]["logprobs"]["content"] for one in token["top_logprobs"]}
+    forced = fine(s.chat(logprobs=True, top_logprobs=20, temperature=0, max_tokens=1, logit_bias={str(3 + 0xff): 100}))
+    token = forced["choices"][0]["logprobs"]["content"][0]
+    assert token["token"] not in likely and -9999 < token["logprob"] < token["top_logprobs"][-1]["logprob"], token
+    shown = fine(s.complete(logprobs=2, temperature=0, max_tokens=1, logit_bias={str(3 + 0xff): 100}))["choices"][0]["logprobs"]
+    assert -9999 < shown["token_logprobs"][0] < min(shown["top_logprobs"][0].values()) + 1e-6 and len(shown["top_logprobs"][0]) == 3, shown
+    # The token that ends an answer is no part of it.
+    for ended in (fine(s.chat(logprobs=True, logit_bias={"2": 100}, temperature=0, max_tokens=4)),
+                  fine(s.complete(logprobs=1, logit_bias={"2": 100}, temperature=0, max_tokens=4))):
+        choice = ended["choices"][0]
+        shown = choice["logprobs"]
+        assert choice["finish_reason"] == "stop" and (shown["content"] if "content" in shown else shown["tokens"]) == [], choice
     refused(s.chat(top_logprobs=2), 400, "top_logprobs")
     refused(s.chat(logprobs=True, top_logprobs=21), 400, "top_logprobs")
 
@@ -666,6 +698,31 @@ def embeddings(program, model):
             assert s.post("/v1/embeddings", {"model": "bard", "input": bad})[0] == 400, bad
         refused(s.post("/v1/embeddings", {"model": "bard", "input": "a", "encoding_format": "hex"}), 400, "encoding_format")
         refused(s.chat(), 400, "model")
+        fields = s.ask("POST", "/v1/embeddings", {"model": "bard", "input": "a", "user": "me", "shiny": 1})[1]
+        assert fields["x-zrt-ignored-fields"] == "shiny", fields
+
+
+def names_in_paths(program, model):
+    """An id may hold what a path cannot: it comes encoded."""
+    with Server(program, model, "--context", "64", "--alias", "a/b c") as s:
+        for path in ("a%2Fb%20c", "a/b%20c", "%61%2fb%20c"):
+            status, _, body = s.ask("GET", "/v1/models/" + path)
+            assert status == 200 and body["id"] == "a/b c", (path, body)
+        for path in ("a%2Fb", "a%2Fb%2", "a%2Fb%zzc", "a%2Fb%2520c"):
+            refused(s.ask("GET", "/v1/models/" + path)[::2], 404, code="model_not_found")
+
+
+def tools_without_a_description(program, model):
+    """It is optional, and templates that join it to a text need not mind."""
+    template = ("{% for tool in tools %}// {{ '' + tool.function.description }}\n{{ tool.function.name }}{% endfor %}"
+                "{% for message in messages %}{{ message.content }}{% endfor %}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "template.jinja")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(template)
+        with Server(program, model, "--context", "256", "--chat-template", path) as s:
+            for description in ({}, {"description": None}, {"description": "The time"}):
+                fine(s.chat(tools=[{"type": "function", "function": {"name": "now", **description}}]))
 
 
 @case
@@ -860,12 +917,16 @@ NUMBERS = {
     104: "other_addresses",
     105: "operation:slow_and_many_clients",
 }
+# Cases with servers of their own.
+ALONE = {one.__name__: one for one in (embeddings, other_addresses, names_in_paths, tools_without_a_description)}
+
+
 def every_number_has_its_proof():
     """The table names what exists, and each of the 105 cases is proved."""
     assert set(NUMBERS) == set(range(1, 106)), set(range(1, 106)) ^ set(NUMBERS)
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "client", "client.mjs"), encoding="utf-8") as file:
         of_client = {name.replace(" ", "_") for name in re.findall(r'async "([^"]+)"', file.read())}
-    here = {**CASES, "embeddings": embeddings, "other_addresses": other_addresses}
+    here = {**CASES, **ALONE}
     for number, proofs in NUMBERS.items():
         for proof in proofs.split():
             where, _, name = proof.rpartition(":")
@@ -877,7 +938,7 @@ def main(program, model):
     with Server(program, model, *options) as s:
         failed = run_all(CASES, s)
     failed |= run_all({"every_number_has_its_proof": every_number_has_its_proof})
-    return failed | run_all({"embeddings": embeddings, "other_addresses": other_addresses}, program, model)
+    return failed | run_all(ALONE, program, model)
 
 
 if __name__ == "__main__":

@@ -364,6 +364,20 @@ std::optional<std::uint64_t> Api::most_open(const zrt::TenantQuota& quota) const
   return slots + quota.max_queued;
 }
 
+/// Tells which fields counted for nothing, as far as a header of a few hundred bytes has room.
+void Api::name_ignored(const Call& call, const std::vector<std::string>& names) const {
+  constexpr std::size_t kMostBytes = 512;
+  constexpr std::string_view kMore = "...";
+  std::string list;
+  for (const std::string& name : names) {
+    const std::string shown = percent_encoded(name);
+    const bool fits = list.size() + 2 + shown.size() + 2 + kMore.size() <= kMostBytes;
+    list.append(list.empty() ? "" : ", ").append(fits ? shown : kMore);
+    if (!fits) break;
+  }
+  if (!list.empty()) call.exchange->add_header("X-Zrt-Ignored-Fields", list);
+}
+
 /// The body of a call, once.
 Json Api::body_of(const Call& call) {
   Json json = read_body(call.exchange->request().body);
@@ -398,12 +412,7 @@ template <class A> void Api::generate(const Call& call, GenerationRequest (*read
     choice.model = served.place;
     fit_quota(quota, choice);
   }
-  if (!request.ignored.empty()) {
-    std::string names;
-    for (const std::string& name : request.ignored)
-      if (is_safe_id(name) && names.size() < 512) names += (names.empty() ? "" : ", ") + name;
-    call.exchange->add_header("X-Zrt-Ignored-Fields", names);
-  }
+  name_ignored(call, request.ignored);
   request.most_open = most_open(quota);
   auto answer = std::make_shared<A>(Services{served, services_.metrics, services_.engine, services_.work},
                                     call.exchange, std::move(request));
@@ -438,6 +447,7 @@ void Api::embedding(const Call& call) {
     throw bad_field("model", "the model gives text, not embeddings; zrt serve --embeddings serves vectors");
   auto request = std::make_shared<EmbeddingRequest>(read_embedding_request(body, served));
   auto job = job_of(*request, call.tenant, served.pooling);
+  name_ignored(call, request->ignored);
   job->model = served.place;
   job->gone = [exchange = call.exchange] { return exchange->gone(); };
   job->hear = [this, call, request, &served](zrt::Result<TextVectors> found) {

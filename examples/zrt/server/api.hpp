@@ -80,6 +80,7 @@ class Api {
   void completion(const Call& call);
   void embedding(const Call& call);
   template <class A> void generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&));
+  void name_ignored(const Call& call, const std::vector<std::string>& names) const;
   [[nodiscard]] std::optional<std::uint64_t> most_open(const zrt::TenantQuota& quota) const;
   [[nodiscard]] static Json body_of(const Call& call);
   void reply(const Call& call, const Json& json);

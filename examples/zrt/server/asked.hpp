@@ -16,6 +16,7 @@ struct Asked {
   std::string tenant{};  ///< whose it is
   zrt::ModelId model{};
   zrt::AdapterId adapter{};
+  std::string adapter_name{};  ///< none of the model alone
   std::vector<std::int32_t> tokens;
   zrt::Sampling sampling{};
   std::vector<zrt::TokenBias> bias;
@@ -37,6 +38,8 @@ struct Said {
   std::int32_t id = zrt::kNoToken;
   std::string text{};  ///< whole characters that no stop string can take back
   std::vector<zrt::TokenProbability> best{};
+  float log_probability = 0.0f;  ///< of the token, where `best` was asked for
+  bool ends_text = false;        ///< the token ends a generation, and is no part of its text
   zrt::FinishReason finish = zrt::FinishReason::none;
   std::optional<zrt::Error> error{};  ///< why it ended
   bool refused = false;               ///< the error is about the request: the engine never accepted it

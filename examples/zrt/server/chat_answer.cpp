@@ -43,7 +43,8 @@ void ChatAnswer::begin_choice(std::uint32_t choice) {
 
 void ChatAnswer::take_token(std::uint32_t choice, const Said& said) {
   Message& m = messages_[choice];
-  if (request().log_probabilities) (request().stream ? pending_[choice] : m.probabilities).push_back(probability(said));
+  if (request().log_probabilities && !said.ends_text)
+    (request().stream ? pending_[choice] : m.probabilities).push_back(probability(said));
   if (take_text(choice, said.text, false)) ++m.reasoning_tokens;
 }
 
@@ -154,10 +155,7 @@ Json ChatAnswer::token_json(std::int32_t id, float log_probability) const {
 }
 
 Json ChatAnswer::probability(const Said& said) const {
-  float own = kUnlikely;
-  for (const zrt::TokenProbability& one : said.best)
-    if (one.id == said.id) own = one.log_probability;
-  Json out = token_json(said.id, own);
+  Json out = token_json(said.id, std::max(kUnlikely, said.log_probability));
   Json top = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(request().top, said.best.size()); ++i)
     top.push_back(token_json(said.best[i].id, said.best[i].log_probability));

@@ -4,6 +4,7 @@
 #include "tools.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 
 namespace program::server {
@@ -13,23 +14,27 @@ namespace chats = zrt::text::chat;
 
 constexpr std::size_t kMostMessages = 4096;
 
-void check_content(const Json& message, const std::string& path, bool may_be_absent) {
+/// A part says what it is, and has a text under that name; a refusal is an assistant's.
+void check_part(const Json& part, const std::string& where, bool of_assistant) {
+  Fields fields(expect_object(part, where), where);
+  const std::string type = expect_text(fields.required("type"), where + ".type");
+  if (type == "refusal" && !of_assistant)
+    throw bad_field(where + ".type", "'" + where + ".type' is 'refusal', which only an assistant's message has");
+  if (type != "text" && type != "refusal")
+    throw bad_field(where + ".type", "'" + where + ".type' is '" + type + "', this model reads text alone");
+  (void)expect_text(fields.required(type.c_str()), where + "." + type);
+}
+
+void check_content(const Json& message, const std::string& path, bool of_assistant) {
   const auto found = message.find("content");
   const std::string at = path + ".content";
   if (found == message.end() || found->is_null()) {
-    if (may_be_absent) return;
+    if (of_assistant) return;
     throw bad_field(at, "'" + at + "' is missing");
   }
   if (found->is_string()) return;
   std::size_t index = 0;
-  for (const Json& part : expect_list(*found, at)) {
-    const std::string where = element_path(at, index++);
-    Fields fields(expect_object(part, where), where);
-    const std::string type = expect_text(fields.required("type"), where + ".type");
-    if (type != "text" && type != "refusal")
-      throw bad_field(where + ".type", "'" + where + ".type' is '" + type + "', this model reads text alone");
-    (void)expect_text(fields.required(type.c_str()), where + "." + type);
-  }
+  for (const Json& part : expect_list(*found, at)) check_part(part, element_path(at, index++), of_assistant);
 }
 
 void check_calls(const Json& calls, const std::string& path) {
@@ -82,14 +87,26 @@ void check_answers(const Json& messages) {
   }
 }
 
-const Json& read_messages(Fields& fields) {
+/// A template knows parts of type text alone: what an assistant refused with is what it said.
+Json with_texts(const Json& message) {
+  Json out = message;
+  const auto content = out.find("content");
+  if (content == out.end() || !content->is_array()) return out;
+  for (Json& part : *content)
+    if (part["type"] == "refusal") part = {{"type", "text"}, {"text", part["refusal"]}};
+  return out;
+}
+
+Json read_messages(Fields& fields) {
   const Json& messages = expect_list(fields.required("messages"), "messages");
   if (messages.empty() || messages.size() > kMostMessages)
     throw bad_field("messages", "'messages' has " + std::to_string(messages.size()) + " elements, expected 1.." +
                                     std::to_string(kMostMessages));
   for (std::size_t i = 0; i < messages.size(); ++i) check_message(messages[i], element_path("messages", i));
   check_answers(messages);
-  return messages;
+  Json out = Json::array();
+  for (const Json& message : messages) out.push_back(with_texts(message));
+  return out;
 }
 
 /// A JSON value for a template.
@@ -99,14 +116,27 @@ chats::Value value_of(const Json& json, chats::Values& values, const char* param
   return *read;
 }
 
+/// Names that the template sees beside those that the server gives it, which none may replace.
+const Json* read_template_names(Fields& fields) {
+  const Json* extra = fields.find("chat_template_kwargs");
+  if (extra == nullptr) return nullptr;
+  constexpr auto kOwn =
+      std::to_array<const char*>({"messages", "add_generation_prompt", "tools", "bos_token", "eos_token"});
+  for (const char* name : kOwn)
+    if (expect_object(*extra, "chat_template_kwargs").contains(name)) {
+      const std::string path = std::string("chat_template_kwargs.") + name;
+      throw bad_field(path, "'" + path + "' is a name of the server's own, expected one that the template asks for");
+    }
+  return &expect_object(*extra, "chat_template_kwargs");
+}
+
 chats::ChatPrompt render(const Json& messages, const Tools& tools, Fields& fields, const ServedModel& model) {
   chats::Values values;
   chats::RenderOptions options;
   options.now = std::time(nullptr);
   const chats::Value list = value_of(messages, values, "messages");
   if (!tools.list.empty()) options.tools = value_of(tools.list, values, "tools");
-  if (const Json* extra = fields.find("chat_template_kwargs"))
-    options.extra = value_of(expect_object(*extra, "chat_template_kwargs"), values, "chat_template_kwargs");
+  if (const Json* extra = read_template_names(fields)) options.extra = value_of(*extra, values, "chat_template_kwargs");
   auto prompt = model.chat_template->render(values, list, options);
   if (!prompt) throw api_error(prompt.error(), "messages");
   return std::move(*prompt);
@@ -195,7 +225,7 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model) 
   Asked choice;
   read_model(fields, model, choice, request);
   refuse_what_is_not_done(fields);
-  const Json& messages = read_messages(fields);
+  const Json messages = read_messages(fields);
   const std::size_t count = read_generation_fields(fields, model, choice, request);
   read_log_probabilities(fields, model, choice, request);
   const auto most = read_most_tokens(fields);

@@ -39,7 +39,7 @@ void CompletionAnswer::begin_choice(std::uint32_t choice) {
 
 void CompletionAnswer::take_token(std::uint32_t choice, const Said& said) {
   Text& t = texts_[choice];
-  if (request().log_probabilities) add_probability(choice, said);
+  if (request().log_probabilities && !said.ends_text) add_probability(choice, said);
   if (!request().stream) {
     t.text += said.text;
     return;
@@ -82,14 +82,12 @@ Json CompletionAnswer::whole_choice(std::uint32_t choice) {
 /// The token itself is among those that are shown, one more than were asked for if need be.
 void CompletionAnswer::add_probability(std::uint32_t choice, const Said& said) {
   Text& t = texts_[choice];
-  float own = kUnlikely;
-  Json top = Json::object();
-  for (std::size_t i = 0; i < said.best.size(); ++i) {
-    const zrt::TokenProbability& one = said.best[i];
-    if (one.id == said.id) own = one.log_probability;
-    if (i < request().top || (one.id == said.id && request().top != 0)) top[token_bytes(one.id)] = one.log_probability;
-  }
+  const float own = std::max(kUnlikely, said.log_probability);
   const std::string token = token_bytes(said.id);
+  Json top = Json::object();
+  for (std::size_t i = 0; i < std::min<std::size_t>(request().top, said.best.size()); ++i)
+    top[token_bytes(said.best[i].id)] = said.best[i].log_probability;
+  if (request().top != 0) top[token] = own;
   t.probabilities["tokens"].push_back(token);
   t.probabilities["token_logprobs"].push_back(own);
   t.probabilities["top_logprobs"].push_back(std::move(top));

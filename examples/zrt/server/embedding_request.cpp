@@ -38,6 +38,8 @@ EmbeddingRequest read_embedding_request(const Json& body, const ServedModel& mod
     throw bad_field("encoding_format", "'encoding_format' is '" + format + "', expected float or base64");
   request.base64 = format == "base64";
   request.dimensions = fields.integer("dimensions", 1, INT32_MAX);
+  fields.ignore({"user"});
+  request.ignored = fields.unknown();
   return request;
 }
 

@@ -11,6 +11,7 @@ struct EmbeddingRequest {
   std::vector<Prompt> inputs;
   bool base64 = false;
   std::optional<std::int64_t> dimensions{};
+  std::vector<std::string> ignored{};  ///< names of fields that are not known
 };
 
 /// Throws ApiError.

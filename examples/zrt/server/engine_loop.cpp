@@ -52,6 +52,7 @@ struct EngineLoop::Choice {
   std::uint32_t index = 0;
   zrt::TenantId tenant{};
   std::string tenant_name;
+  std::string adapter_name;
   Hear hear;
   std::shared_ptr<const BoundGrammar> grammar;  ///< which the engine views
   zrt::text::Detokenizer text;
@@ -63,6 +64,7 @@ struct EngineLoop::Choice {
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
   std::uint32_t generated = 0;
+  bool ignore_eos = false;
   bool taken = false;
 };
 
@@ -237,6 +239,8 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
   choice->hear = job.hear;
   choice->arrived = job.arrived;
   choice->tenant_name = asked.tenant;
+  choice->adapter_name = asked.adapter_name;
+  choice->ignore_eos = asked.ignore_eos;
   choice->prompt = static_cast<std::uint32_t>(asked.tokens.size());
   choice->most = asked.max_tokens;
   zrt::Request request;
@@ -349,7 +353,10 @@ bool EngineLoop::hear_token(Place place, const zrt::Token& token) {
     tell_taken(c);
     Said said{.kind = Said::Kind::token, .choice = c.index, .id = token.id, .cached_tokens = token.cached_tokens};
     said.best.assign(token.best.begin(), token.best.end());
-    if (!models_.engine(place.model).tokenizer()->is_end_of_generation(token.id)) {
+    said.log_probability = token.log_probability;
+    const bool ends = models_.engine(place.model).tokenizer()->is_end_of_generation(token.id);
+    said.ends_text = ends && !c.ignore_eos;
+    if (!ends) {
       const auto piece = c.text.feed(token.id);
       const auto sure = piece ? c.stops.feed(*piece) : piece;
       if (!sure) return end(place, c, zrt::FinishReason::failed, nullptr, &sure.error()), false;

@@ -120,6 +120,7 @@ void read_model(Fields& fields, const ServedModel& model, Asked& choice, Generat
   const auto found = std::ranges::find(model.adapters, request.model, &ServedAdapter::id);
   if (found == model.adapters.end()) throw no_model(request.model);
   choice.adapter = found->adapter;
+  choice.adapter_name = found->id;
 }
 
 }  // namespace program::server

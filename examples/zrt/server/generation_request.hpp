@@ -13,9 +13,9 @@ inline constexpr std::size_t kMostStops = 16;
 inline constexpr std::size_t kMostStopBytes = 256;
 inline constexpr std::size_t kMostBiases = 1024;
 inline constexpr std::uint32_t kPenaltyWindow = 256;
-/// Log-probabilities of a token are looked for among this many most likely ones.
+/// Alternatives of a token that are shown at most.
 inline constexpr std::uint32_t kMostTop = 20;
-/// What a token has that is not among them, as the OpenAI API says it.
+/// The least log-probability that is shown: JSON has no infinity.
 inline constexpr float kUnlikely = -9999.0f;
 
 /// A request for text, as its reader leaves it.

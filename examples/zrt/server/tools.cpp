@@ -87,6 +87,8 @@ Tools read_tools(Fields& fields) {
       const std::string name = read_tool(tool, path);
       if (has_tool(tools.list, name)) throw bad_field(path + ".function.name", "two tools are called '" + name + "'");
       tools.list.push_back(tool);
+      // Templates join it to other texts, and some fail where there is none.
+      if (Json& description = tools.list.back()["function"]["description"]; description.is_null()) description = "";
     }
   }
   tools.parallel = fields.boolean("parallel_tool_calls").value_or(true);
