@@ -217,6 +217,7 @@ int serve_model(const ServeOptions& o) {
   Box box;
   if (auto opened = box.open(o, *models); !opened) return failed(opened.error());
   Metrics metrics(box.names());
+  for (const auto& served : box.served) metrics.set_adapters(served->place, served->adapters.size());
   auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
   EngineLoop engine(*box.set, metrics, o.slots, o.queue, [&work] { work->wake(); });
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """LoRA adapters that `zrt serve` shows as models of their own: python3 adapters.py ZRT MODEL"""
 import concurrent.futures
+import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from server import Server, run_all
 
@@ -63,6 +66,35 @@ def each_is_a_model(program, model):
         assert status == 200 and chat["model"] == "poet", chat
 
 
+def adapters_at_work_are_named(program, model):
+    """As routers of vLLM ask for them, to send a request where its adapter is."""
+    with tempfile.TemporaryDirectory() as folder, \
+            Server(program, model, *options(files(folder)), "--metrics-compat", "vllm", "--slots", "1", "--context", "4096") as s:
+        def named():
+            found = re.search(r'vllm:lora_requests_info{.*max_lora="2",running_lora_adapters="(.*)",waiting_lora_adapters="(.*)"} (\S+)',
+                              s.ask("GET", "/metrics")[2].decode())
+            assert found and abs(float(found.group(3)) - time.time()) < 60, found
+            return found.group(1), found.group(2)
+        assert named() == ("", "")
+        connections = []
+        for name in ("poet", "clown"):
+            connections.append(s.connect())
+            connections[-1].request("POST", "/v1/completions", json.dumps({"model": name, "prompt": "a", "max_tokens": 4000,
+                                                                           "ignore_eos": True, "stream": True}),
+                                    {"Content-Type": "application/json"})
+            s.wait_taken()
+            time.sleep(0.3)
+        for _ in range(100):
+            if named() == ("poet", "clown"):
+                break
+            time.sleep(0.05)
+        assert named() == ("poet", "clown"), named()
+        for connection in connections:
+            connection.close()
+        s.wait_idle()
+        assert named() == ("", "")
+
+
 def answers_are_their_own(program, model):
     with tempfile.TemporaryDirectory() as folder:
         paths = files(folder)
@@ -103,7 +135,7 @@ def slips_are_named(program, model):
             assert found == status and text in error, (given, found, error)
 
 
-CASES = {case.__name__: case for case in (each_is_a_model, answers_are_their_own, slips_are_named)}
+CASES = {case.__name__: case for case in (each_is_a_model, adapters_at_work_are_named, answers_are_their_own, slips_are_named)}
 
 if __name__ == "__main__":
     sys.exit(run_all(CASES, *sys.argv[1:3]))

@@ -657,6 +657,27 @@ def figures(s):
     assert s.metric("zrt_generation_tokens_total") == before + 8
     assert s.ask("GET", "/v1/tenants/default/usage")[2]["completion_tokens"] >= 8
     assert s.ask("GET", "/v1/load")[2]["slots"] == 4
+    # Names and reasons that vLLM has.
+    def counted(text, name, labels=""):
+        found = re.search(rf'^{name}{{model_name="bard",engine="0"{labels}}} (\S+)$', text, re.MULTILINE)
+        assert found, (name, labels)
+        return float(found.group(1))
+    text = s.ask("GET", "/metrics")[2].decode()
+    reasons = set(re.findall(r'vllm:request_success_total{.*finished_reason="(\w+)"', text))
+    assert reasons == {"stop", "length", "abort", "error"}, reasons
+    steps, chosen, length = (counted(text, "vllm:" + name, labels) for name, labels in (
+        ("iteration_tokens_total_sum", ""), ("request_params_n_sum", ""), ("request_success_total", ',finished_reason="length"')))
+    usage = fine(s.chat(n=3))["usage"]
+    steps += 3 * usage["prompt_tokens"] + usage["completion_tokens"]
+    for _ in range(100):  # a step is counted when all of its tokens are told
+        text = s.ask("GET", "/metrics")[2].decode()
+        if counted(text, "vllm:iteration_tokens_total_sum") == steps:
+            break
+        time.sleep(0.02)
+    assert counted(text, "vllm:iteration_tokens_total_sum") == steps, (steps, text)
+    assert counted(text, "vllm:request_params_n_sum") == chosen + 3
+    assert counted(text, "vllm:request_success_total", ',finished_reason="length"') == length + 3
+    assert counted(text, "vllm:spec_decode_num_drafts_total") == 0 and "vllm:lora_requests_info" not in text
 
 
 @case

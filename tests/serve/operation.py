@@ -8,7 +8,9 @@ import random
 import resource
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 
 from server import Server, run_all, events_of
@@ -78,6 +80,61 @@ def keys(program, model):
         s.process.send_signal(signal.SIGHUP)
         time.sleep(0.5)
         assert s.ask("GET", "/v1/models", key="carol-key-0123456789")[0] == 200
+
+
+def figures_are_a_tenants_own(program, model):
+    """Without the admin right nothing that is shown depends on what another tenant asks."""
+    with Server(program, model, "--context", "4096", "--metrics-compat", "vllm", "--metrics-open", keys=KEYS) as s:
+        def shown(key):
+            return s.ask("GET", "/metrics", key=key)[2].decode(), s.ask("GET", "/v1/load", key=key)[2]
+        assert s.ask("POST", "/v1/completions", BODY, key=BOB)[0] == 200
+        before = shown(BOB)
+        long = {**BODY, "prompt": "To be, or not to be, that is the question: whether it is nobler in the mind"}
+        for _ in range(2):
+            assert s.ask("POST", "/v1/completions", long, key=ALICE)[0] == 200
+        connection, answer = begin(s, ALICE, max_tokens=4000)
+        answer.read(1)
+        during = shown(BOB)
+        for _ in range(100):
+            if shown(ALICE)[1]["running"] == 1:
+                break
+            time.sleep(0.05)
+        text, load = shown(ALICE)
+        admin, all_of_it = shown(ROOT)
+        anyone = s.ask("GET", "/metrics")[2].decode()
+        connection.close()
+        assert before == during, (before, during)
+        assert load["running"] == 1 and load["pages_used"] > 0 and [t["id"] for t in load["tenants"]] == ["alice"], load
+        assert 'vllm:num_requests_running{model_name="bard",engine="0"} 1\n' in text and "zrt_cached" not in text
+        hits = s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["cached_tokens"]
+        assert hits > 0 and f'vllm:prefix_cache_hits_total{{model_name="bard",engine="0"}} {hits}\n' in text, text
+        assert all_of_it["running"] == 1 and "connections" in all_of_it and "zrt_request_prompt_tokens_sum" in admin
+        assert "tenant=\"alice\"" in admin
+        # Routers learn how full it is, and nothing of any request.
+        names = {line.split("{")[0] for line in anyone.splitlines() if not line.startswith("#")}
+        assert names == {"zrt_slots", "zrt_kv_pages", "vllm:cache_config_info", "vllm:gpu_cache_usage_perc", "vllm:num_requests_swapped",
+                         *(prefix + name for prefix in ("zrt_", "vllm:") for name in
+                           ("num_requests_running", "num_requests_waiting", "kv_cache_usage_perc"))}, names
+
+
+def key_files_are_checked(program, model):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "keys.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({**KEYS, "tenant": []}, file)
+        run = subprocess.run([program, "serve", "--model", model, "--port", "0", "--keys", path], capture_output=True, text=True,
+                             timeout=60, check=False)
+        assert run.returncode == 1 and "'tenant'" in run.stderr, run
+
+
+def guesses_are_counted(program, model):
+    """A guess of several tokens is one draft, as vLLM counts them."""
+    with Server(program, model, "--context", "512", "--draft", "8", "--metrics-compat", "vllm") as s:
+        status, _ = s.post("/v1/completions", {"model": "bard", "prompt": "ha ha ha ha ha ha ha ha ha ha ha ha", "max_tokens": 60, "temperature": 0,
+                                               "ignore_eos": True})
+        assert status == 200
+        drafts, tokens, right = (s.metric(f"vllm:spec_decode_num_{name}_total") for name in ("drafts", "draft_tokens", "accepted_tokens"))
+        assert 0 < drafts < tokens and right <= tokens and drafts == s.metric("zrt_drafts_total"), (drafts, tokens, right)
 
 
 def begin(s, key, **fields):
@@ -532,7 +589,7 @@ def ten_thousand_connections(program, model):
 
 
 CASES = {case.__name__: case for case in (
-    keys, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
+    keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
     clients_that_do_not_read, clients_that_read_late, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 # In which the server's clock alone does something for most of half a minute.

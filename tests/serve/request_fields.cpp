@@ -123,5 +123,30 @@ TEST(Metrics, CountsPerTenant) {
   EXPECT_EQ(metrics.text(false, 3).find("vllm:"), std::string::npos);
 }
 
+TEST(Metrics, ShowsATenantItsOwnAlone) {
+  Metrics metrics({"a"});
+  const zrt::ModelId a{0};
+  metrics.add(a, Figure::prompt_tokens, 30);
+  metrics.ended(a, "failed");
+  metrics.set_usage("t", {{.prompt_tokens = 5, .drafts = 4}});
+  metrics.set_usage("u", {{.prompt_tokens = 7}});
+  metrics.set_load(a, {.running = 2, .waiting = 1, .slots = 4, .pages = 10, .pages_used = 0.5});
+  metrics.set_slots(a, {{.tenant = "t", .pages = 2}, {.tenant = "u", .pages = 3}, {.tenant = "u"}});
+  const std::string text = metrics.text_of("t", true);
+  for (const char* line :
+       {"zrt_prompt_tokens_total{model_name=\"a\",tenant=\"t\"} 5\n",
+        "vllm:prompt_tokens_total{model_name=\"a\",engine=\"0\"} 5\n",
+        "vllm:spec_decode_num_drafts_total{model_name=\"a\",engine=\"0\"} 4\n",
+        "zrt_num_requests_running{model_name=\"a\"} 1\n", "zrt_num_requests_waiting{model_name=\"a\"} 0\n",
+        "zrt_kv_cache_usage_perc{model_name=\"a\"} 0.2\n", "zrt_slots{model_name=\"a\"} 4\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  for (const char* name : {"tenant=\"u\"", "request_prompt_tokens", "ends_total", "steps_total", "success_total"})
+    EXPECT_EQ(text.find(name), std::string::npos) << name << text;
+  EXPECT_NE(metrics.text(true, 0).find("finished_reason=\"error\"} 1\n"), std::string::npos);
+  const std::string open = metrics.text_for_routers(false);
+  EXPECT_NE(open.find("zrt_num_requests_running{model_name=\"a\"} 2\n"), std::string::npos);
+  EXPECT_EQ(open.find("tokens"), std::string::npos) << open;
+}
+
 }  // namespace
 }  // namespace request_fields_test

@@ -142,6 +142,7 @@ void Answer::begin_stream() {
 
 void Answer::finish() {
   over_ = true;
+  services_.metrics.add(services_.served.place, Figure::choices, request_.choices_of_prompt);
   if (!streaming_) {
     Json whole = frame(false);
     for (std::uint32_t i = 0; i < choices_.size(); ++i) whole["choices"].push_back(whole_choice(i));

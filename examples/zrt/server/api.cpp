@@ -248,9 +248,13 @@ void Api::page(const Call& call) {
 }
 void Api::metrics(const Call& call) {
   services_.metrics.answered(200);
-  call.exchange->reply(
-      200, "text/plain; version=0.0.4; charset=utf-8",
-      services_.metrics.text(options_.vllm_metrics, connections_(), call.tenant.admin ? nullptr : &call.tenant.id));
+  const Metrics& figures = services_.metrics;
+  const bool vllm = options_.vllm_metrics;
+  // Whose lengths, times and hits they are, a sum over all tells whoever knows his own.
+  const std::string text = call.tenant.admin        ? figures.text(vllm, connections_())
+                           : call.tenant.id.empty() ? figures.text_for_routers(vllm)
+                                                    : figures.text_of(call.tenant.id, vllm);
+  call.exchange->reply(200, "text/plain; version=0.0.4; charset=utf-8", text);
 }
 void Api::usage(const Call& call) {
   if (call.argument != call.tenant.id && !call.tenant.admin)
@@ -269,18 +273,20 @@ namespace {
 Json held_json(const std::vector<SlotPages>& slots, const Tenant& asks) {
   Json out = Json::array();
   for (const SlotPages& slot : slots)
-    if (asks.admin || slot.tenant == asks.id) out.push_back({{"tenant", slot.tenant}, {"pages", slot.pages}});
+    if (slot.pages != 0 && (asks.admin || slot.tenant == asks.id))
+      out.push_back({{"tenant", slot.tenant}, {"pages", slot.pages}});
   return out;
 }
 }  // namespace
 
-/// For the live view of the page: what runs, and tenants for an admin.
+/// For the live view of the page: what runs, of all tenants for an admin, else of the one that asks.
 void Api::load(const Call& call) {
   Json models = Json::array();
   std::uint32_t slots = 0, running = 0, waiting = 0;
   std::uint64_t pages = 0;
   double used_pages = 0.0;
-  const std::vector<ModelLoad> loads = services_.metrics.loads();
+  const bool all = call.tenant.admin;
+  const std::vector<ModelLoad> loads = all ? services_.metrics.loads() : services_.metrics.loads_of(call.tenant.id);
   const auto slots_of = services_.metrics.slots();
   for (std::size_t m = 0; m < loads.size(); ++m) {
     const ModelLoad& load = loads[m];
@@ -295,8 +301,8 @@ void Api::load(const Call& call) {
                       {"pages_used", load.pages_used},
                       {"held", held_json(slots_of[m], call.tenant)},
                       {"memory_bytes", load.report.memory.total()},
-                      {"needs_bytes", load.report.needs},
-                      {"evictions", load.report.evictions}});
+                      {"needs_bytes", load.report.needs}});
+    if (all) models.back()["evictions"] = load.report.evictions;
   }
   Json tenants = Json::array();
   for (const auto& [id, usage] : services_.metrics.usages())
@@ -305,14 +311,15 @@ void Api::load(const Call& call) {
       tenants.push_back(
           {{"id", id}, {"requests", used.requests_accepted}, {"completion_tokens", used.delivered_tokens}});
     }
-  reply(call, {{"slots", slots},
-               {"running", running},
-               {"waiting", waiting},
-               {"pages", pages},
-               {"pages_used", pages == 0 ? 0.0 : used_pages / static_cast<double>(pages)},
-               {"connections", connections_()},
-               {"models", std::move(models)},
-               {"tenants", std::move(tenants)}});
+  Json json{{"slots", slots},
+            {"running", running},
+            {"waiting", waiting},
+            {"pages", pages},
+            {"pages_used", pages == 0 ? 0.0 : used_pages / static_cast<double>(pages)}};
+  if (all) json["connections"] = connections_();
+  json["models"] = std::move(models);
+  json["tenants"] = std::move(tenants);
+  reply(call, json);
 }
 
 // --- models ---------------------------------------------------------------------------------------------

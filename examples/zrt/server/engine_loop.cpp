@@ -323,9 +323,12 @@ void EngineLoop::end_embedding(const EmbedJob& ended, const zrt::Error* error) {
 
 void EngineLoop::step() {
   step_began_ = Clock::now();
+  step_tokens_.assign(models_.size(), 0);
   const auto left = models_.step([this](zrt::ModelId model, zrt::RequestId id, const zrt::Token& token) {
     return hear_token({model, id}, token);
   });
+  for (std::uint32_t m = 0; m < step_tokens_.size(); ++m)
+    if (step_tokens_[m] != 0) metrics_.add(zrt::ModelId{m}, Figure::step_tokens, static_cast<double>(step_tokens_[m]));
   failed_steps_ = left ? 0 : failed_steps_ + 1;
   // A step that failed has ended its requests, and those of other models go on. One that fails before it has any would
   // never end the rest.
@@ -345,6 +348,7 @@ bool EngineLoop::hear_token(Place place, const zrt::Token& token) {
     const Clock::time_point now = Clock::now();
     note_begin(place, c);
     if (++c.generated == 1) c.first = now;
+    step_tokens_[static_cast<std::size_t>(place.model)] += 1 + (c.generated == 1 ? c.prompt : 0);
     if (c.generated == 1)
       metrics_.add(place.model, Figure::first_token, seconds(now - c.arrived));
     else
@@ -390,9 +394,9 @@ void EngineLoop::note_begin(Place place, Choice& c) {
   metrics_.add(place.model, Figure::queue, seconds(step_began_ - c.arrived));
 }
 
-void EngineLoop::show_end(Place place, const Choice& c, zrt::FinishReason reason) {
+void EngineLoop::show_end(Place place, const Choice& c, std::string_view reason) {
   const auto add = [&](Figure figure, double value) { metrics_.add(place.model, figure, value); };
-  metrics_.ended(place.model, zrt::name(reason));
+  metrics_.ended(place.model, reason);
   add(Figure::whole, seconds(Clock::now() - c.arrived));
   if (!c.begun || c.generated == 0) return;
   add(Figure::prefill, seconds(c.first - *c.begun));
@@ -415,7 +419,7 @@ void EngineLoop::end(Place place, Choice& c, zrt::FinishReason reason, const zrt
   if (error != nullptr) said.error = *error;
   if (const auto tail = c.text.finish(); tail && !c.stops.matched())
     if (const auto rest = c.stops.finish(*tail)) said.text = *rest;
-  show_end(place, c, reason);
+  show_end(place, c, said.refused ? kRefused : zrt::name(reason));
   tenants_.ended(c.tenant);
   // Before the client knows: it may ask for figures at once.
   tenants_.show(c.tenant);
@@ -477,8 +481,8 @@ void EngineLoop::show_load() {
 void EngineLoop::show_slots() {
   std::vector<std::vector<SlotPages>> slots(models_.size());
   for (const auto& [place, choice] : running_)
-    if (const std::uint32_t processed = models_.engine(place.model).processed(place.id); processed != 0)
-      slots[static_cast<std::size_t>(place.model)].push_back({choice->tenant_name, zrt::pages_for(processed)});
+    slots[static_cast<std::size_t>(place.model)].push_back(
+        {choice->tenant_name, choice->adapter_name, zrt::pages_for(models_.engine(place.model).processed(place.id))});
   for (std::uint32_t m = 0; m < slots.size(); ++m) metrics_.set_slots(zrt::ModelId{m}, std::move(slots[m]));
 }
 

@@ -99,7 +99,7 @@ class EngineLoop {
   void end(Place place, Choice& choice, zrt::FinishReason reason, const zrt::Token* last = nullptr,
            const zrt::Error* error = nullptr);
   void note_begin(Place place, Choice& choice);
-  void show_end(Place place, const Choice& choice, zrt::FinishReason reason);
+  void show_end(Place place, const Choice& choice, std::string_view reason);
   void end_all(const zrt::Error& error);
   void show_load();
   void show_slots();
@@ -141,7 +141,8 @@ class EngineLoop {
   std::vector<Ticket> ending_;
   std::vector<std::pair<Ticket, bool>> pausing_;
   std::map<Place, std::unique_ptr<Choice>> running_;
-  std::uint32_t failed_steps_ = 0;  ///< in a row
+  std::vector<std::uint64_t> step_tokens_;  ///< of this step, by model: prompts that it ended, and answers
+  std::uint32_t failed_steps_ = 0;          ///< in a row
   std::thread thread_;
 };
 

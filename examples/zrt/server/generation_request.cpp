@@ -92,6 +92,7 @@ void add_choices(const Asked& choice, std::size_t count, GenerationRequest& requ
     request.choices.back().sampling.seed += k;
     request.choices.back().counts_prompt = k == 0;
   }
+  request.choices_of_prompt = static_cast<std::uint32_t>(count);
   request.prompt_tokens += static_cast<std::uint32_t>(choice.tokens.size());
 }
 

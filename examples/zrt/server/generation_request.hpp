@@ -24,6 +24,7 @@ struct GenerationRequest {
   std::vector<Asked> choices;  ///< each prompt's one behind the other
   std::uint32_t prompt_tokens = 0;
   std::optional<std::uint64_t> most_open{};  ///< choices that its tenant may have at once, where that is bounded
+  std::uint32_t choices_of_prompt = 1;       ///< n
   bool stream = false;
   bool include_usage = false;
   bool log_probabilities = false;

@@ -3,7 +3,10 @@
 #include "metrics.hpp"
 #include <zrt/core/kv_pages.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <ctime>
+#include <set>
 #include <utility>
 
 namespace program::server {
@@ -18,6 +21,10 @@ constexpr std::array kWholeBounds{0.3,  0.5,  0.8,  1.0,  1.5,   2.0,   2.5,   5
                                   30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0};
 constexpr std::array kTokenBounds{1.0,    2.0,    5.0,    10.0,    20.0,    50.0,    100.0,    200.0,   500.0,
                                   1000.0, 2000.0, 5000.0, 10000.0, 20000.0, 50000.0, 100000.0, 200000.0};
+
+constexpr std::array kChoiceBounds{1.0, 2.0, 5.0, 10.0, 20.0};
+constexpr std::array kStepBounds{1.0,   8.0,    16.0,   32.0,   64.0,   128.0,  256.0,
+                                 512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0};
 
 /// How a figure is shown, by Figure. The names behind zrt_ are those of vLLM.
 struct Shown {
@@ -36,6 +43,8 @@ constexpr std::array<Shown, kFigures> kShown{{
     {"request_prompt_tokens", "Tokens of a choice's prompt.", kTokenBounds},
     {"request_generation_tokens", "Tokens of a choice's answer.", kTokenBounds},
     {"request_params_max_tokens", "Tokens that a choice's answer may have.", kTokenBounds},
+    {"request_params_n", "Choices of each prompt of a request that was answered.", kChoiceBounds},
+    {"iteration_tokens_total", "Tokens of a step: those of answers, and prompts that it ended.", kStepBounds},
 }};
 constexpr const Shown& shown(Figure figure) { return kShown[static_cast<std::size_t>(figure)]; }
 
@@ -53,6 +62,19 @@ std::string label_value(std::string_view value) {
     out += c == '\n' ? ' ' : c;
   }
   return out + "\"";
+}
+
+std::string listed(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out.append(out.empty() ? "" : ",").append(name);
+  return out;
+}
+
+/// What vLLM calls an end.
+std::string_view vllm_reason(std::string_view reason) {
+  if (reason == "length" || reason == "context") return "length";
+  if (reason == "stop_token" || reason == "stop_string" || reason == "callback") return "stop";
+  return reason == "cancelled" || reason == "client_too_slow" ? "abort" : "error";
 }
 
 void head(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
@@ -123,10 +145,37 @@ std::vector<std::vector<SlotPages>> Metrics::slots() const {
   for (const OfModel& model : models_) out.push_back(model.slots);
   return out;
 }
+void Metrics::set_adapters(zrt::ModelId model, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  of(model).adapters = count;
+}
 std::vector<ModelLoad> Metrics::loads() const {
   const std::lock_guard lock(mutex_);
-  std::vector<ModelLoad> out;
+  return loads_of_all();
+}
+std::vector<ModelLoad> Metrics::loads_of(const std::string& tenant) const {
+  const std::lock_guard lock(mutex_);
+  return loads_of_one(tenant);
+}
+Metrics::Loads Metrics::loads_of_all() const {
+  Loads out;
   for (const OfModel& model : models_) out.push_back(model.load);
+  return out;
+}
+Metrics::Loads Metrics::loads_of_one(const std::string& tenant) const {
+  Loads out;
+  for (const OfModel& model : models_) {
+    ModelLoad own = model.load;
+    std::uint64_t pages = 0;
+    own.running = own.waiting = 0;
+    for (const SlotPages& slot : model.slots) {
+      if (slot.tenant != tenant) continue;
+      pages += slot.pages;
+      ++(slot.pages != 0 ? own.running : own.waiting);
+    }
+    own.pages_used = own.pages == 0 ? 0.0 : std::min(1.0, static_cast<double>(pages) / static_cast<double>(own.pages));
+    out.push_back(own);
+  }
   return out;
 }
 void Metrics::set_usage(const std::string& tenant, const ModelUsage& usage) {
@@ -148,9 +197,9 @@ std::string Metrics::labels(const OfModel& model, bool vllm) const {
 }
 
 void Metrics::write_gauge(std::string& out, const std::string& name, std::string_view help, bool vllm,
-                          double (*value)(const ModelLoad&)) const {
+                          const Loads& loads, double (*value)(const ModelLoad&)) const {
   head(out, name, "gauge", help);
-  for (const OfModel& m : models_) sample(out, name, labels(m, vllm), value(m.load));
+  for (std::size_t m = 0; m < models_.size(); ++m) sample(out, name, labels(models_[m], vllm), value(loads[m]));
 }
 
 void Metrics::write_histogram(std::string& out, const std::string& name, Figure figure, bool vllm) const {
@@ -158,14 +207,17 @@ void Metrics::write_histogram(std::string& out, const std::string& name, Figure 
   for (const OfModel& m : models_) m.figures[static_cast<std::size_t>(figure)].write(out, name, labels(m, vllm));
 }
 
-/// What routers and dashboards read of each model.
-void Metrics::write_engine(std::string& out, const std::string& prefix, bool vllm) const {
-  write_gauge(out, prefix + "num_requests_running", "Choices that run.", vllm,
+/// What routers read of each model.
+void Metrics::write_load(std::string& out, const std::string& prefix, bool vllm, const Loads& loads) const {
+  write_gauge(out, prefix + "num_requests_running", "Choices that run.", vllm, loads,
               [](const ModelLoad& load) { return static_cast<double>(load.running); });
-  write_gauge(out, prefix + "num_requests_waiting", "Choices that wait for a slot.", vllm,
+  write_gauge(out, prefix + "num_requests_waiting", "Choices that wait for a slot.", vllm, loads,
               [](const ModelLoad& load) { return static_cast<double>(load.waiting); });
-  write_gauge(out, prefix + "kv_cache_usage_perc", "Pages in use, 0 to 1.", vllm,
+  write_gauge(out, prefix + "kv_cache_usage_perc", "Pages in use, 0 to 1.", vllm, loads,
               [](const ModelLoad& load) { return load.pages_used; });
+}
+
+void Metrics::write_histograms(std::string& out, const std::string& prefix, bool vllm) const {
   for (std::size_t i = 0; i < kFigures; ++i)
     write_histogram(out, prefix + std::string(kShown[i].name), static_cast<Figure>(i), vllm);
 }
@@ -185,6 +237,7 @@ void Metrics::write_tenants(std::string& out, const std::string* only) const {
       {"zrt_recomputed_tokens_total", "Tokens computed again after a preemption.",
        &zrt::TenantLedger::recomputed_tokens},
       {"zrt_preemptions_total", "Choices that gave up their slot.", &zrt::TenantLedger::preemptions},
+      {"zrt_drafts_total", "How often guesses were computed.", &zrt::TenantLedger::drafts},
       {"zrt_drafted_tokens_total", "Guessed tokens that were computed.", &zrt::TenantLedger::drafted_tokens},
       {"zrt_accepted_drafts_total", "Guessed tokens that were right.", &zrt::TenantLedger::accepted_drafts}};
   for (const Counted& counted : kCounted) {
@@ -215,28 +268,58 @@ void Metrics::write_memory(std::string& out) const {
   figure("zrt_model_evictions_total", "counter", "How often the model gave its memory back.",
          [](const ModelLoad& load) { return load.report.evictions; });
   figure("zrt_steps_total", "counter", "Steps of the model.", [](const ModelLoad& load) { return load.report.steps; });
-  figure("zrt_slots", "gauge", "Choices that can run at once.", [](const ModelLoad& load) { return load.slots; });
-  figure("zrt_kv_pages", "gauge", "Pages of 16 positions.", [](const ModelLoad& load) { return load.pages; });
 }
 
-void Metrics::write_vllm(std::string& out) const {
-  write_engine(out, "vllm:", true);
+/// What a model can hold, which no request changes.
+void Metrics::write_sizes(std::string& out) const {
+  const Loads loads = loads_of_all();
+  write_gauge(out, "zrt_slots", "Choices that can run at once.", false, loads,
+              [](const ModelLoad& load) { return static_cast<double>(load.slots); });
+  write_gauge(out, "zrt_kv_pages", "Pages of 16 positions.", false, loads,
+              [](const ModelLoad& load) { return static_cast<double>(load.pages); });
+}
+
+/// What routers of vLLM read.
+void Metrics::write_vllm_load(std::string& out, const Loads& loads) const {
+  write_load(out, "vllm:", true, loads);
   // Names of earlier releases, which dashboards and routers still ask for.
-  write_gauge(out, "vllm:gpu_cache_usage_perc", "Pages in use, 0 to 1.", true,
+  write_gauge(out, "vllm:gpu_cache_usage_perc", "Pages in use, 0 to 1.", true, loads,
               [](const ModelLoad& load) { return load.pages_used; });
-  write_gauge(out, "vllm:num_requests_swapped", "0: what gives up its slot waits.", true,
+  write_gauge(out, "vllm:num_requests_swapped", "0: what gives up its slot waits.", true, loads,
               [](const ModelLoad&) { return 0.0; });
-  write_histogram(out, "vllm:time_per_output_token_seconds", Figure::between_tokens, true);
-  write_histogram(out, "vllm:request_max_num_generation_tokens", Figure::generated_tokens, true);
   head(out, "vllm:cache_config_info", "gauge", "The size and number of pages, as labels.");
   for (const OfModel& m : models_)
     sample(out, "vllm:cache_config_info",
            labels(m, true) + ",block_size=\"" + std::to_string(zrt::kPageTokens) + "\",num_gpu_blocks=\"" +
                std::to_string(m.load.pages) + "\"",
            1.0);
+}
+
+/// Which adapters choices run with and wait with. Of several samples of one model the latest counts, so the value is the
+/// time.
+void Metrics::write_vllm_adapters(std::string& out) const {
+  constexpr const char* kName = "vllm:lora_requests_info";
+  const auto now = static_cast<double>(std::time(nullptr));
+  bool any = false;
+  for (const OfModel& m : models_) {
+    if (m.adapters == 0) continue;
+    if (!std::exchange(any, true)) head(out, kName, "gauge", "Adapters of choices that run and wait, as labels.");
+    std::set<std::string> running, waiting;
+    for (const SlotPages& slot : m.slots)
+      if (!slot.adapter.empty()) (slot.pages != 0 ? running : waiting).insert(slot.adapter);
+    sample(out, kName,
+           labels(m, true) + ",max_lora=\"" + std::to_string(m.adapters) + "\",running_lora_adapters=" +
+               label_value(listed(running)) + ",waiting_lora_adapters=" + label_value(listed(waiting)),
+           now);
+  }
+}
+
+/// Sums over all tenants, or over one's own.
+void Metrics::write_vllm_usage(std::string& out, const std::string* only) const {
   ModelUsage all(models_.size());
   for (const auto& [tenant, usage] : tenants_)
-    for (std::size_t m = 0; m < usage.size(); ++m) all[m] += usage[m];
+    for (std::size_t m = 0; m < usage.size(); ++m)
+      if (only == nullptr || *only == tenant) all[m] += usage[m];
   const auto counter = [&](const char* name, const char* help, std::uint64_t zrt::TenantLedger::* field) {
     head(out, name, "counter", help);
     for (std::size_t m = 0; m < models_.size(); ++m)
@@ -249,21 +332,40 @@ void Metrics::write_vllm(std::string& out) const {
   for (const char* name : {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"})
     counter(name, "Tokens of prompts found in prefixes.", &zrt::TenantLedger::cached_tokens);
   counter("vllm:num_preemptions_total", "Choices that gave up their slot.", &zrt::TenantLedger::preemptions);
+  counter("vllm:spec_decode_num_drafts_total", "How often guesses were computed.", &zrt::TenantLedger::drafts);
   counter("vllm:spec_decode_num_draft_tokens_total", "Guessed tokens that were computed.",
           &zrt::TenantLedger::drafted_tokens);
   counter("vllm:spec_decode_num_accepted_tokens_total", "Guessed tokens that were right.",
           &zrt::TenantLedger::accepted_drafts);
-  head(out, "vllm:request_success_total", "counter", "Choices by the reason of their end.");
-  for (const OfModel& m : models_)
-    for (const auto& [reason, count] : m.ends)
-      sample(out, "vllm:request_success_total", labels(m, true) + ",finished_reason=" + label_value(reason),
-             static_cast<double>(count));
 }
 
-std::string Metrics::text(bool vllm, std::size_t connections, const std::string* only) const {
+/// Ends under the four names that vLLM has. What was refused is no request of its count.
+void Metrics::write_vllm_ends(std::string& out) const {
+  constexpr const char* kName = "vllm:request_success_total";
+  head(out, kName, "counter", "Choices by the reason of their end; errors are no success, whatever the name says.");
+  for (const OfModel& m : models_) {
+    std::map<std::string_view, std::uint64_t> counts{{"stop", 0}, {"length", 0}, {"abort", 0}, {"error", 0}};
+    for (const auto& [reason, count] : m.ends)
+      if (reason != kRefused) counts[vllm_reason(reason)] += count;
+    for (const auto& [reason, count] : counts)
+      sample(out, kName, labels(m, true) + ",finished_reason=" + label_value(reason), static_cast<double>(count));
+  }
+}
+
+void Metrics::write_vllm(std::string& out) const {
+  write_vllm_load(out, loads_of_all());
+  write_vllm_adapters(out);
+  write_histograms(out, "vllm:", true);
+  write_histogram(out, "vllm:time_per_output_token_seconds", Figure::between_tokens, true);
+  write_histogram(out, "vllm:request_max_num_generation_tokens", Figure::generated_tokens, true);
+  write_vllm_usage(out, nullptr);
+  write_vllm_ends(out);
+}
+
+std::string Metrics::text(bool vllm, std::size_t connections) const {
   const std::lock_guard lock(mutex_);
   std::string out;
-  write_tenants(out, only);
+  write_tenants(out, nullptr);
   head(out, "zrt_request_ends_total", "counter", "Choices by the reason of their end.");
   for (const OfModel& m : models_)
     for (const auto& [reason, count] : m.ends)
@@ -275,8 +377,34 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
   head(out, "zrt_http_connections", "gauge", "Open connections.");
   sample(out, "zrt_http_connections", labels(models_.front(), false), static_cast<double>(connections));
   write_memory(out);
-  write_engine(out, "zrt_", false);
+  write_sizes(out);
+  write_load(out, "zrt_", false, loads_of_all());
+  write_histograms(out, "zrt_", false);
   if (vllm) write_vllm(out);
+  return out;
+}
+
+std::string Metrics::text_of(const std::string& tenant, bool vllm) const {
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  const Loads own = loads_of_one(tenant);
+  write_tenants(out, &tenant);
+  write_sizes(out);
+  write_load(out, "zrt_", false, own);
+  if (!vllm) return out;
+  write_vllm_load(out, own);
+  write_vllm_usage(out, &tenant);
+  return out;
+}
+
+std::string Metrics::text_for_routers(bool vllm) const {
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  write_sizes(out);
+  write_load(out, "zrt_", false, loads_of_all());
+  if (!vllm) return out;
+  write_vllm_load(out, loads_of_all());
+  write_vllm_adapters(out);
   return out;
 }
 

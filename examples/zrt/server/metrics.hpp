@@ -17,7 +17,7 @@
 
 namespace program::server {
 
-/// What is counted of each choice of a request, or between its tokens.
+/// What is counted of each choice of a request, or between its tokens; of requests, and of steps.
 enum class Figure : std::uint8_t {
   queue,
   first_token,
@@ -30,8 +30,13 @@ enum class Figure : std::uint8_t {
   prompt_tokens,
   generated_tokens,
   most_tokens,
+  choices,
+  step_tokens,
 };
-inline constexpr std::size_t kFigures = 11;
+inline constexpr std::size_t kFigures = 13;
+
+/// How a choice ended that the engine never took: no end of its own.
+inline constexpr std::string_view kRefused = "refused";
 
 /// Values sorted into ranges.
 class Histogram {
@@ -57,10 +62,11 @@ struct ModelLoad {
   zrt::ModelReport report{};
 };
 
-/// Whose pages a slot holds, and how many.
+/// Whose a choice is, and how many pages its slot holds.
 struct SlotPages {
   std::string tenant;
-  std::uint64_t pages = 0;
+  std::string adapter{};    ///< that it asks for, if any
+  std::uint64_t pages = 0;  ///< none while it waits for a slot
 };
 
 /// What a tenant used, by model.
@@ -82,17 +88,24 @@ class Metrics {
   void set_load(zrt::ModelId model, const ModelLoad& load);
   void set_slots(zrt::ModelId model, std::vector<SlotPages> slots);
   [[nodiscard]] const std::string& name(std::size_t model) const { return models_[model].name; }
+  /// The adapters that a model was opened with.
+  void set_adapters(zrt::ModelId model, std::size_t count);
   [[nodiscard]] std::vector<ModelLoad> loads() const;
-  /// The slots in use, by model.
+  /// What of the models a tenant's own choices hold; all else of a load is the same for everyone.
+  [[nodiscard]] std::vector<ModelLoad> loads_of(const std::string& tenant) const;
+  /// Choices that run or wait, by model.
   [[nodiscard]] std::vector<std::vector<SlotPages>> slots() const;
   void set_usage(const std::string& tenant, const ModelUsage& usage);
   /// Nothing for a tenant that was never served.
   [[nodiscard]] std::optional<ModelUsage> usage(const std::string& tenant) const;
   [[nodiscard]] std::map<std::string, ModelUsage> usages() const;
 
-  /// The text of /metrics. `vllm` adds the names that dashboards and routers of vLLM read.
-  /// With `only`, no other tenant is named.
-  [[nodiscard]] std::string text(bool vllm, std::size_t connections, const std::string* only = nullptr) const;
+  /// The text of /metrics: all that there is. `vllm` adds the names that dashboards and routers of vLLM read.
+  [[nodiscard]] std::string text(bool vllm, std::size_t connections) const;
+  /// A tenant's own figures: nothing in it depends on a request of another one.
+  [[nodiscard]] std::string text_of(const std::string& tenant, bool vllm) const;
+  /// How full the models are, which is what routers ask.
+  [[nodiscard]] std::string text_for_routers(bool vllm) const;
 
  private:
   struct OfModel {
@@ -103,16 +116,26 @@ class Metrics {
     std::vector<SlotPages> slots{};
     std::map<std::string, std::uint64_t, std::less<>> ends{};
     std::vector<Histogram> figures{};  ///< by Figure
+    std::size_t adapters = 0;
   };
+  using Loads = std::vector<ModelLoad>;
   [[nodiscard]] OfModel& of(zrt::ModelId model) { return models_[static_cast<std::size_t>(model)]; }
   [[nodiscard]] std::string labels(const OfModel& model, bool vllm) const;
-  void write_gauge(std::string& out, const std::string& name, std::string_view help, bool vllm,
+  [[nodiscard]] Loads loads_of_all() const;
+  [[nodiscard]] Loads loads_of_one(const std::string& tenant) const;
+  void write_gauge(std::string& out, const std::string& name, std::string_view help, bool vllm, const Loads& loads,
                    double (*value)(const ModelLoad&)) const;
   void write_histogram(std::string& out, const std::string& name, Figure figure, bool vllm) const;
-  void write_engine(std::string& out, const std::string& prefix, bool vllm) const;
+  void write_load(std::string& out, const std::string& prefix, bool vllm, const Loads& loads) const;
+  void write_histograms(std::string& out, const std::string& prefix, bool vllm) const;
   void write_tenants(std::string& out, const std::string* only) const;
+  void write_sizes(std::string& out) const;
   void write_memory(std::string& out) const;
   void write_vllm(std::string& out) const;
+  void write_vllm_load(std::string& out, const Loads& loads) const;
+  void write_vllm_usage(std::string& out, const std::string* only) const;
+  void write_vllm_ends(std::string& out) const;
+  void write_vllm_adapters(std::string& out) const;
 
   mutable std::mutex mutex_;
   std::vector<OfModel> models_;
