@@ -137,6 +137,40 @@ def guesses_are_counted(program, model):
         assert 0 < drafts < tokens and right <= tokens and drafts == s.metric("zrt_drafts_total"), (drafts, tokens, right)
 
 
+def choices_share_a_prompt(program, model):
+    """The choices of a request compute its prompt once, and each is what it is alone."""
+    prompt = {"model": "bard", "prompt": [5 + i % 90 for i in range(200)], "max_tokens": 6, "ignore_eos": True, "temperature": 1.2}
+    keys_of = {"tenants": [{"id": "alice", "keys": [ALICE]}, {"id": "bob", "keys": [BOB], "queue": 3},
+                           {"id": "admin", "keys": [ROOT], "admin": True}]}
+    with Server(program, model, "--context", "512", "--slots", "2", keys=keys_of) as s:
+        def ask(key, **fields):
+            status, body = s.post("/v1/completions", {**prompt, "seed": 1, **fields}, key=key)
+            assert status == 200, body
+            return [choice["text"] for choice in body["choices"]], body["usage"]
+        alone = [ask(ROOT, seed=1 + k)[0][0] for k in range(4)]
+        texts, usage = ask(ALICE, n=4)
+        used = s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]
+        assert texts == alone and usage["prompt_tokens"] == 200 and usage["completion_tokens"] == 24, (texts, alone, usage)
+        assert used["cached_tokens"] == 3 * 192 and used["computed_tokens"] < 2 * 200, used
+        events = s.stream("/v1/completions", {**prompt, "seed": 1, "n": 4, "prompt": prompt["prompt"][::-1]}, key=ALICE)
+        ends = [e["choices"][0]["index"] for e in events[:-1] if e["choices"][0]["finish_reason"]]
+        assert sorted(ends) == [0, 1, 2, 3] and events[-1] == "[DONE]", events[-1]
+        # Where its queue is bounded, each choice takes its place at once.
+        assert ask(BOB, n=3)[0] == alone[:3]
+        # A client that leaves takes with it what has not begun.
+        for stream in (True, False):
+            connection = s.connect()
+            connection.request("POST", "/v1/completions", json.dumps({**prompt, "prompt": [9] * 400, "n": 8, "max_tokens": 100, "stream": stream}),
+                               {"Content-Type": "application/json", "Authorization": f"Bearer {ALICE}"})
+            for _ in range(200):
+                if s.metric("zrt_num_requests_running", ROOT) + s.metric("zrt_num_requests_waiting", ROOT) == 8:
+                    break
+                time.sleep(0.005)
+            connection.close()
+            s.wait_idle(10, ROOT)
+        assert ask(ALICE, n=2)[0] == alone[:2]
+
+
 def begin(s, key, **fields):
     """A stream that has begun, as a connection and its answer."""
     connection = s.connect()
@@ -589,7 +623,7 @@ def ten_thousand_connections(program, model):
 
 
 CASES = {case.__name__: case for case in (
-    keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
+    keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, choices_share_a_prompt, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
     clients_that_do_not_read, clients_that_read_late, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 # In which the server's clock alone does something for most of half a minute.

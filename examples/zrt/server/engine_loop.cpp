@@ -172,8 +172,8 @@ void EngineLoop::run() {
 /// Waits while there is nothing to do or no rate has room.
 void EngineLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto is_called = [this] {
-    return ends_ || aborts_ || !started_.empty() || !arrived_.empty() || !embeds_.empty() || !cancelled_.empty() ||
-           !paused_.empty() || change_ != nullptr;
+    return ends_ || aborts_ || !started_.empty() || !ready_.empty() || !arrived_.empty() || !embeds_.empty() ||
+           !cancelled_.empty() || !paused_.empty() || change_ != nullptr;
   };
   if (left_ == 0 && embedding_.empty()) return changed_.wait(lock, is_called);
   const std::uint64_t idle = left_ != 0 ? models_.idle_ns() : embedding_.idle_ns(now_ns());
@@ -196,9 +196,11 @@ bool EngineLoop::collect() {
 }
 
 void EngineLoop::cancel_ended() {
-  for (const Ticket ticket : ending_)
+  for (const Ticket ticket : ending_) {
     for (const auto& [place, choice] : running_)
       if (choice->ticket == ticket) models_.cancel(place.model, place.id);
+    drop_followers(ticket);
+  }
   // Of a job that has not started, another turn will.
   std::erase_if(ending_, [this](Ticket ticket) {
     return std::none_of(started_.begin(), started_.end(), [ticket](const Job& job) { return job.ticket == ticket; });
@@ -207,9 +209,11 @@ void EngineLoop::cancel_ended() {
 
 /// Where there is no memory for the note a choice runs on, and the server's own bounds hold.
 void EngineLoop::pause_changed() {
-  for (const auto& [ticket, on] : pausing_)
+  for (const auto& [ticket, on] : pausing_) {
     for (const auto& [place, choice] : running_)
       if (choice->ticket == ticket) (void)models_.pause(place.model, place.id, on);
+    each_follower([&](Follower& f) { f.paused = f.job->ticket == ticket ? on : f.paused; });
+  }
 }
 
 void EngineLoop::change_tenants() {
@@ -223,15 +227,79 @@ void EngineLoop::change_tenants() {
 /// Hands over as many as the engine accepts or refuses in its next step; the rest waits for the one behind.
 void EngineLoop::start_jobs() {
   started_now_ = 0;
+  std::size_t begun = 0;
+  for (; begun < ready_.size() && started_now_ < kMostStarts; ++begun) {
+    (void)start(*ready_[begun].job, ready_[begun].index, &ready_[begun]);
+    tenants_.ended(ready_[begun].tenant);
+  }
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(begun));
   while (!started_.empty() && started_now_ < kMostStarts) {
-    const Job job = std::move(started_.front());
+    const auto job = std::make_shared<const Job>(std::move(started_.front()));
     started_.pop_front();
-    for (std::uint32_t i = 0; i < job.choices.size(); ++i) start(job, i);
+    start_job(job);
   }
 }
 
-/// The one place where the engine learns of a choice.
-void EngineLoop::start(const Job& job, std::uint32_t index) {
+/// Starts the first choice of each prompt, and the others with it or behind its first token.
+void EngineLoop::start_job(const std::shared_ptr<const Job>& job) {
+  std::optional<Place> first;
+  for (std::uint32_t i = 0; i < job->choices.size(); ++i) {
+    const Asked& asked = job->choices[i];
+    if (!asked.counts_prompt && first && waits_for_prompt(asked)) {
+      const zrt::TenantId tenant = running_.at(*first)->tenant;
+      tenants_.began(tenant);
+      followers_[*first].push_back({job, i, tenant});
+      continue;
+    }
+    const auto place = start(*job, i);
+    if (asked.counts_prompt) first = place;
+  }
+}
+
+/// A prompt of one page or less leaves nothing to be found. Where the queue of a tenant is bounded, each choice takes its
+/// place at once: one that came later might be refused in the middle of the answer.
+bool EngineLoop::waits_for_prompt(const Asked& asked) const {
+  return asked.tokens.size() > zrt::kPageTokens && !tenants_.bounds_queue(asked.tenant);
+}
+
+template <class F> void EngineLoop::each_follower(F visit) {
+  for (auto& [place, waiting] : followers_) std::ranges::for_each(waiting, visit);
+  std::ranges::for_each(ready_, visit);
+}
+
+/// The choice has its prompt, or will never have it.
+void EngineLoop::release_followers(Place place) {
+  const auto found = followers_.find(place);
+  if (found == followers_.end()) return;
+  std::ranges::move(found->second, std::back_inserter(ready_));
+  followers_.erase(found);
+}
+
+void EngineLoop::drop_followers(Ticket ticket) {
+  const auto drop = [&](std::vector<Follower>& waiting) {
+    std::erase_if(waiting, [&](const Follower& f) {
+      if (f.job->ticket != ticket) return false;
+      end_follower(f, zrt::FinishReason::cancelled);
+      return true;
+    });
+  };
+  for (auto& [place, waiting] : followers_) drop(waiting);
+  drop(ready_);
+}
+
+/// Ends a choice that the engine never learnt of.
+void EngineLoop::end_follower(const Follower& f, zrt::FinishReason reason, const zrt::Error* error) {
+  tenants_.ended(f.tenant);
+  Said said{.kind = Said::Kind::end, .choice = f.index, .finish = reason};
+  if (error != nullptr) said.error = *error;
+  f.job->hear(std::move(said));
+  const std::lock_guard lock(mutex_);
+  --open_;
+  emptied_.notify_all();
+}
+
+/// The one place where the engine learns of a choice. None where it is refused.
+std::optional<EngineLoop::Place> EngineLoop::start(const Job& job, std::uint32_t index, const Follower* held) {
   const Asked& asked = job.choices[index];
   auto choice = std::make_unique<Choice>(asked, *models_.engine(asked.model).tokenizer());
   choice->ticket = job.ticket;
@@ -253,7 +321,9 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
   request.log_probabilities = asked.log_probabilities;
   request.grammar = asked.grammar ? &asked.grammar->tokens : nullptr;
   std::optional<zrt::Error> refusal;
-  if (auto tenant = tenants_.find(asked.tenant))
+  if (held != nullptr)
+    choice->tenant = request.tenant = held->tenant;
+  else if (auto tenant = tenants_.find(asked.tenant))
     choice->tenant = request.tenant = *tenant;
   else
     refusal = tenant.error();
@@ -269,13 +339,16 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
                   .refused = true});
     const std::lock_guard lock(mutex_);
     --open_;
-    return emptied_.notify_all();
+    emptied_.notify_all();
+    return {};
   }
   tenants_.began(choice->tenant);
   const Place place{asked.model, *id};
+  if (held != nullptr && held->paused) (void)models_.pause(place.model, place.id, true);
   submitted_.push_back({place, models_.reads(place.model)});
   ++started_now_;
   running_.emplace(place, std::move(choice));
+  return place;
 }
 
 /// Texts to embed run when no request does: an engine gives vectors or text.
@@ -347,7 +420,10 @@ bool EngineLoop::hear_token(Place place, const zrt::Token& token) {
   if (token.id != zrt::kNoToken) {
     const Clock::time_point now = Clock::now();
     note_begin(place, c);
-    if (++c.generated == 1) c.first = now;
+    if (++c.generated == 1) {
+      c.first = now;
+      release_followers(place);
+    }
     step_tokens_[static_cast<std::size_t>(place.model)] += 1 + (c.generated == 1 ? c.prompt : 0);
     if (c.generated == 1)
       metrics_.add(place.model, Figure::first_token, seconds(now - c.arrived));
@@ -420,6 +496,7 @@ void EngineLoop::end(Place place, Choice& c, zrt::FinishReason reason, const zrt
   if (const auto tail = c.text.finish(); tail && !c.stops.matched())
     if (const auto rest = c.stops.finish(*tail)) said.text = *rest;
   show_end(place, c, said.refused ? kRefused : zrt::name(reason));
+  release_followers(place);
   tenants_.ended(c.tenant);
   // Before the client knows: it may ask for figures at once.
   tenants_.show(c.tenant);
@@ -436,6 +513,7 @@ void EngineLoop::end_all(const zrt::Error& error) {
     end(first->first, *first->second, zrt::FinishReason::failed, nullptr, &error);
   }
   submitted_.clear();
+  for (const Follower& f : std::exchange(ready_, {})) end_follower(f, zrt::FinishReason::failed, &error);
   for (const Job& job : std::exchange(started_, {}))
     for (std::uint32_t i = 0; i < job.choices.size(); ++i) {
       job.hear({.kind = Said::Kind::end, .choice = i, .finish = zrt::FinishReason::failed, .error = error});
@@ -466,6 +544,7 @@ void EngineLoop::show_load() {
     used[m] += zrt::pages_for(processed);
     ++(processed != 0 ? loads[m].running : loads[m].waiting);
   }
+  each_follower([&](const Follower& f) { ++loads[static_cast<std::size_t>(f.job->choices[f.index].model)].waiting; });
   for (std::uint32_t m = 0; m < loads.size(); ++m) {
     const zrt::ModelId model{m};
     ModelLoad& load = loads[m];
@@ -483,6 +562,10 @@ void EngineLoop::show_slots() {
   for (const auto& [place, choice] : running_)
     slots[static_cast<std::size_t>(place.model)].push_back(
         {choice->tenant_name, choice->adapter_name, zrt::pages_for(models_.engine(place.model).processed(place.id))});
+  each_follower([&](const Follower& f) {
+    const Asked& asked = f.job->choices[f.index];
+    slots[static_cast<std::size_t>(asked.model)].push_back({asked.tenant, asked.adapter_name, 0});
+  });
   for (std::uint32_t m = 0; m < slots.size(); ++m) metrics_.set_slots(zrt::ModelId{m}, std::move(slots[m]));
 }
 

@@ -82,13 +82,28 @@ class EngineLoop {
     std::optional<zrt::Result<void>> done{};
   };
 
+  /// A choice whose prompt the first one of its request computes. It begins behind that one's first token, or its end,
+  /// and finds the prompt among the prefixes.
+  struct Follower {
+    std::shared_ptr<const Job> job;
+    std::uint32_t index = 0;
+    zrt::TenantId tenant{};  ///< which stays until it has begun
+    bool paused = false;
+  };
+
   void run();
   bool collect();
   void cancel_ended();
   void pause_changed();
   void change_tenants();
   void start_jobs();
-  void start(const Job& job, std::uint32_t index);
+  void start_job(const std::shared_ptr<const Job>& job);
+  std::optional<Place> start(const Job& job, std::uint32_t index, const Follower* held = nullptr);
+  [[nodiscard]] bool waits_for_prompt(const Asked& asked) const;
+  void release_followers(Place place);
+  void drop_followers(Ticket ticket);
+  void end_follower(const Follower& follower, zrt::FinishReason reason, const zrt::Error* error = nullptr);
+  template <class F> void each_follower(F visit);
   void run_embeddings();
   void end_embedding(const EmbedJob& job, const zrt::Error* error);
   void wait_for_work(std::unique_lock<std::mutex>& lock);
@@ -141,8 +156,10 @@ class EngineLoop {
   std::vector<Ticket> ending_;
   std::vector<std::pair<Ticket, bool>> pausing_;
   std::map<Place, std::unique_ptr<Choice>> running_;
-  std::vector<std::uint64_t> step_tokens_;  ///< of this step, by model: prompts that it ended, and answers
-  std::uint32_t failed_steps_ = 0;          ///< in a row
+  std::map<Place, std::vector<Follower>> followers_;  ///< by the choice that they wait for
+  std::vector<Follower> ready_;                       ///< followers that wait no longer
+  std::vector<std::uint64_t> step_tokens_;            ///< of this step, by model: prompts that it ended, and answers
+  std::uint32_t failed_steps_ = 0;                    ///< in a row
   std::thread thread_;
 };
 

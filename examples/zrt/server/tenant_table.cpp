@@ -115,6 +115,11 @@ bool TenantTable::remove_if_done(const Row& row) {
 
 // --- requests -------------------------------------------------------------------------------------------
 
+bool TenantTable::bounds_queue(const std::string& name) const {
+  const Row* row = served(name);
+  return row != nullptr && row->id != zrt::TenantId{} && row->quota.max_queued != unbounded_quota().max_queued;
+}
+
 void TenantTable::began(zrt::TenantId tenant) {
   if (Row* row = row_of(tenant)) ++row->open;
 }

@@ -24,7 +24,10 @@ class TenantTable {
   /// Errors: Errc::not_found.
   [[nodiscard]] zrt::Result<zrt::TenantId> find(const std::string& name) const;
 
-  /// A request of this tenant is with the engine from now on.
+  /// Whether requests of a tenant that come later than others may find its queue full.
+  [[nodiscard]] bool bounds_queue(const std::string& name) const;
+
+  /// A request of this tenant is with the engine, or about to be, from now on.
   void began(zrt::TenantId tenant);
   /// It has ended.
   void ended(zrt::TenantId tenant);
