@@ -75,6 +75,7 @@ constexpr auto kShapes = std::to_array<ModelShape>({
     {"tiny", "qwen2", {kSizes, kRms, kBiases}},
     {"tiny", "qwen3", {kSizes, kRms}},
     {"tiny", "qwen3vl", {kSizes, kRms, "rope.dimension_sections=[16,8,8,0] n_deepstack_layers=1"}},
+    {"tiny", "qwen3vlmoe", {kSizes, kRms, kExperts, "rope.dimension_sections=[16,8,8,0] n_deepstack_layers=1"}},
     {"tiny", "gemma2", {kSizes, kRms, "attention.key_length=64 attention.value_length=64 attention.sliding_window=64 "
                                       "attn_logit_softcapping=50.0 final_logit_softcapping=30.0"}},
     {"tiny", "gemma3", {kSizes, kRms, "attention.key_length=64 attention.value_length=64 attention.sliding_window=64"}},
@@ -138,6 +139,8 @@ constexpr auto kShapes = std::to_array<ModelShape>({
     {"tiny", "bert", {kSizes, kEncoder, "without=cls.weight without=cls.bias without=cls.output.weight "
         "without=cls.output.bias"}},
     {"tiny", "nomic-bert", {kSizes, kEncoder, "rope.freq_base=1000.0"}},
+    {"tiny", "nomic-bert-moe", {kSizes, kEncoder,
+        "rope.freq_base=10000.0 expert_count=8 expert_used_count=2 moe_every_n_layers=2"}},
     {"tiny", "modern-bert", {kSizes, kEncoder,
         "block_count=4 rope.freq_base=160000.0 rope.freq_base_swa=10000.0 attention.sliding_window=16"}},
     {"tiny", "t5encoder", {kSizes,

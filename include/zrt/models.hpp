@@ -32,6 +32,7 @@
 #include <zrt/model/arch/nemotron_h.hpp>
 #include <zrt/model/arch/nemotron_h_moe.hpp>
 #include <zrt/model/arch/nomic_bert.hpp>
+#include <zrt/model/arch/nomic_bert_moe.hpp>
 #include <zrt/model/arch/olmo2.hpp>
 #include <zrt/model/arch/phi3.hpp>
 #include <zrt/model/arch/qwen2.hpp>
@@ -44,6 +45,7 @@
 #include <zrt/model/arch/qwen3next.hpp>
 #include <zrt/model/arch/qwen3vl.hpp>
 #include <zrt/model/arch/qwen3vl_images.hpp>
+#include <zrt/model/arch/qwen3vlmoe.hpp>
 #include <zrt/model/arch/seed_oss.hpp>
 #include <zrt/model/arch/smollm3.hpp>
 #include <zrt/model/arch/stablelm.hpp>
@@ -79,12 +81,14 @@ struct AllFamilies {
       model::CommandR,
       model::StableLm,
       model::Mamba,
+      model::FalconMamba,
       model::Mamba2,
       model::GraniteHybrid,
       model::Lfm2,
       model::Qwen35,
       model::Qwen3Vl,
       model::Qwen3VlImages,
+      model::Qwen3VlMoe,
       model::LlamaMoe,
       model::Qwen2Moe,
       model::Qwen3Moe,
@@ -107,6 +111,7 @@ struct AllFamilies {
       model::Qwen3Reranker,
       model::Bert,
       model::NomicBert,
+      model::NomicBertMoe,
       model::ModernBert,
       model::T5Encoder>;
   // clang-format on

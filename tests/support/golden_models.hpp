@@ -87,6 +87,11 @@ inline constexpr auto kGoldenF32 = std::to_array<GoldenModel>({
     {"smollm3", "smollm3", false, true, 3.7730e-13},
     {"stablelm", "stablelm", false, true, 1.9438e-13},
     {"stablelm-parallel", "stablelm", false, true, 9.1424e-14},
+    {"deepseek2-dense", "deepseek2", false, true, 7.3864e-13},
+    {"falcon-mamba", "mamba", true, true, 3.5928e-13},
+    {"glm4-images", "glm4", false, true, 2.2642e-13},
+    {"glm4moe-images", "glm4moe", false, true, 2.2705e-13},
+    {"qwen3vlmoe", "qwen3vlmoe", false, true, 2.0547e-13},
     {"starcoder2", "starcoder2", false, true, 9.0911e-08},
 });
 
@@ -105,6 +110,7 @@ inline constexpr auto kGoldenEmbeddings = std::to_array<GoldenEmbedding>({
     {"modern-bert-rank", "modern-bert", false, 1.6061e-07},
     {"modern-bert-silu", "modern-bert", false, 6.3676e-13},
     {"nomic-bert", "nomic-bert", false, 1.2156e-13},
+    {"nomic-bert-moe", "nomic-bert-moe", false, 7.3258e-08},
     {"qwen3-embedding", "qwen3", false, 1.4883e-13},
     {"qwen3-rank", "qwen3", true, 1.8916e-13},
     {"t5encoder", "t5encoder", false, 5.0122e-08},

@@ -42,6 +42,9 @@ MODELS = {
                          "attention.sliding_window_pattern=2" + HEADLESS, [MEAN, CLS]),
     "modern-bert-rank": ("modern-bert", MODERN + "pooling_type=4", [RANK, MEAN]),
     "nomic-bert": ("nomic-bert", ENCODER + "rope.freq_base=1000.0 tokenizer.ggml.token_type_count=2", [MEAN]),
+    "nomic-bert-moe": ("nomic-bert-moe", ENCODER.replace("block_count=2", "block_count=3") + "rope.freq_base=1000.0 "
+                       "expert_count=6 expert_used_count=2 moe_every_n_layers=2 tokenizer.ggml.token_type_count=1",
+                       [MEAN, CLS]),
     "t5encoder": ("t5encoder", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_rms_epsilon=0.000001 "
                   "attention.relative_buckets_count=32 attention.causal=false attention.key_length=8 "
                   "attention.value_length=8", [MEAN]),

@@ -21,7 +21,7 @@ import numpy as np
 import peer_models
 
 TEXT = "hello there, 42 é tototo"
-ENCODERS = ("bert", "nomic-bert", "modern-bert", "t5encoder")
+ENCODERS = ("bert", "nomic-bert", "nomic-bert-moe", "modern-bert", "t5encoder")
 
 
 class Llama(peer_models.Llama):

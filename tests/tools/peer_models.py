@@ -60,6 +60,8 @@ MODELS = {
     "deepseek2": ("deepseek2", LATENT + "attention.q_lora_rank=0 expert_gating_func=1 --without exp_probs_b.bias"),
     "deepseek2-v3": ("deepseek2", LATENT + "attention.q_lora_rank=12 expert_gating_func=2 expert_weights_norm=true "
                      "expert_weights_scale=2.5 expert_group_count=3 expert_group_used_count=2"),
+    "deepseek2-dense": ("deepseek2", LATENT.replace(EXPERTS, "").replace("dense_block_count=1", "dense_block_count=2")
+                        .replace("shared_count=2", "shared_count=0") + "attention.q_lora_rank=12 "),
     # llama.cpp reads a bias of the attention's output and does not add it.
     "ernie4_5": ("ernie4_5", RMS.format(8) + "--without attn_output.bias"),
     "ernie4_5-moe": ("ernie4_5-moe", RMS.format(8) + SHARED_EXPERT + "interleave_moe_layer_step=1 "
@@ -91,9 +93,17 @@ MODELS = {
     "gemma4": ("gemma4", GEMMA4 + "attention.shared_kv_layers=2 embedding_length_per_layer_input=8 " + TIED),
     "gemma4-moe": ("gemma4", GEMMA4 + EXPERTS + "attention.shared_kv_layers=0 embedding_length_per_layer_input=0 "
                    "expert_feed_forward_length=24 " + TIED),
+    "falcon-mamba": ("mamba", SIZES.replace("feed_forward_length=48", "feed_forward_length=0")
+                     .replace("attention.head_count=4 attention.head_count_kv=2", "attention.head_count=0") +
+                     "attention.layer_norm_rms_epsilon=0.000001 ssm.conv_kernel=4 ssm.inner_size=64 ssm.state_size=8 "
+                     "ssm.time_step_rank=4 ssm.dt_b_c_rms=true " + TIED),
     "glm4": ("glm4", RMS.format(4)),
+    "glm4-images": ("glm4", RMS.format(4) + "rope.dimension_sections=[1,1,0,0] " + TIED),
     "glm4moe": ("glm4moe", RMS.format(4) + EXPERTS + "expert_feed_forward_length=24 expert_shared_count=1 "
                 "leading_dense_block_count=1 expert_weights_norm=true expert_weights_scale=1.5 expert_gating_func=2"),
+    "glm4moe-images": ("glm4moe", RMS.format(8) + EXPERTS + "expert_feed_forward_length=24 expert_shared_count=1 "
+                       "leading_dense_block_count=1 expert_weights_norm=true expert_weights_scale=1.5 "
+                       "expert_gating_func=2 rope.dimension_sections=[1,1,1,1]"),
     "gpt2": ("gpt2", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_epsilon=0.00001 " + TIED),
     "granite": ("granite", RMS.format(8) + "attention.scale=0.25 embedding_scale=4.0 logit_scale=2.0 "
                 "residual_scale=0.5 --without rope_freqs.weight " + TIED),
@@ -111,6 +121,8 @@ MODELS = {
     "qwen3next": ("qwen3next", DELTA_NET),
     "qwen35moe": ("qwen35moe", DELTA_NET + "rope.dimension_sections=[1,1,0,0]"),
     "qwen3vl": ("qwen3vl", RMS.format(8) + "rope.dimension_sections=[2,1,1,0] n_deepstack_layers=1 " + TIED),
+    "qwen3vlmoe": ("qwen3vlmoe", RMS.format(8) + EXPERTS + "expert_feed_forward_length=24 "
+                   "rope.dimension_sections=[2,1,1,0] n_deepstack_layers=1"),
     "seed_oss": ("seed_oss", RMS.format(8) + TIED),
     "smollm3": ("smollm3", RMS.format(8).replace("block_count=2", "block_count=4") + "--without bias " + TIED),
     "stablelm": ("stablelm", LAYER.format(4) + "--with blk.0.ffn_norm.weight"),

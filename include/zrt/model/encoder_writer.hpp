@@ -226,6 +226,19 @@ template <class G, NormKind kNorm = NormKind::layer> class EncoderWriter {
          .params = p})[0];
   }
 
+  /// Experts of `x` without a gate.
+  [[nodiscard]] constexpr Value experts(unsigned layer, Value x) {
+    const ExpertConfig& e = c_.experts;
+    const auto matrices = [&](std::string_view name, std::uint32_t rows, std::uint32_t cols) {
+      return weight(layer, Name::of(name), Shape{e.count, rows, cols});
+    };
+    Call<G, ops::Moe> call{.in = {x, {}}, .params = {.routing = e.routing, .gated = {c_.activation}}};
+    call.w[ops::Moe::router] = weight(layer, Name::of("ffn_gate_inp.weight"), Shape{e.count, c_.width});
+    call.w[ops::Moe::up] = matrices("ffn_up_exps.weight", e.ff, c_.width);
+    call.w[ops::Moe::down] = matrices("ffn_down_exps.weight", c_.width, e.ff);
+    return g_.template emit<ops::Moe>(call)[0];
+  }
+
   /// The hidden states of the rows that the batch asks for, from the stream as it is.
   constexpr Value finish() {
     const Value rows = g_.template emit<ops::Take>({.in = {x_, wanted_}})[0];
@@ -268,13 +281,14 @@ template <class G, NormKind kNorm = NormKind::layer> class EncoderWriter {
   Value wanted_{};
 };
 
-/// Writes the layers of an encoder that `w` has begun, each with its norms behind the sums of its blocks. Returns the
-/// hidden states of the rows that the batch asks for.
-template <class Writer> constexpr auto finish_post_norm_encoder(Writer& w, const EncoderConfig& c, bool gated) {
+/// Writes the layers of an encoder that `w` has begun, each with its norms behind the sums of its blocks, of which
+/// `second(layer)` gives what follows attention. Returns the hidden states of the rows that the batch asks for.
+template <class Writer, class Second>
+constexpr auto finish_post_norm_encoder(Writer& w, const EncoderConfig& c, const Second& second) {
   w.set(w.normed(Name::of("token_embd_norm"), w.x()));
   for (unsigned layer = 0; layer < c.layers; ++layer) {
     w.set(w.normed(layer, "attn_output_norm", w.sum(w.attention(layer, w.x()), w.x())));
-    w.set(w.normed(layer, "layer_output_norm", w.sum(w.mlp(layer, w.x(), gated), w.x())));
+    w.set(w.normed(layer, "layer_output_norm", w.sum(second(layer), w.x())));
   }
   return w.finish();
 }

@@ -22,15 +22,20 @@ struct ExpertFamily {
   }
 };
 
-/// Writes the decoder: embedding, layers of attention and experts, the first of them with an MLP where the config says
-/// so, around a residual stream, head.
-template <class G> constexpr void build_expert_decoder(G& g, const DecoderConfig& c, const DecoderTraits& traits) {
-  DecoderWriter<G> w(g, c, traits);
+/// Writes the layers and the head of a decoder that `w` has begun: attention and experts, in the first layers an MLP
+/// where the config says so.
+template <class Writer> constexpr void finish_expert_decoder(Writer& w, const DecoderConfig& c) {
   for (unsigned layer = 0; layer < c.layers; ++layer) {
     w.add(layer, w.attention(layer), "post_attention_norm.weight");
     w.add(layer, layer < c.experts.first_layer ? w.mlp(layer) : w.experts(layer), "post_ffw_norm.weight");
   }
   w.finish();
+}
+
+/// Writes the decoder: embedding, layers around a residual stream, head.
+template <class G> constexpr void build_expert_decoder(G& g, const DecoderConfig& c, const DecoderTraits& traits) {
+  DecoderWriter<G> w(g, c, traits);
+  finish_expert_decoder(w, c);
 }
 
 }  // namespace zrt::inline ZRT_ABI::model

@@ -10,9 +10,10 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model {
 
-/// A Mamba 1 mixer over the stream.
+/// What `mamba1` emits, for a family that emits the parts of it with ops of its own between them.
 template <class G>
-[[nodiscard]] constexpr typename G::Tensor mamba1(G& g, DecoderWriter<G>& w, const SsmConfig& c, unsigned layer) {
+[[nodiscard]] constexpr Call<G, ops::MambaMixer> mamba1_call(G& g, DecoderWriter<G>& w, const SsmConfig& c,
+                                                             unsigned layer) {
   const SsmSizes& s = c.ssm;
   const auto rows = [&](std::string_view whole, std::uint32_t first, std::uint32_t count, std::uint32_t total,
                         std::uint32_t cols) {
@@ -23,22 +24,28 @@ template <class G>
   p.norm_eps = c.norm_eps;
   p.scan = {.heads = 1, .head_dim = s.inner, .groups = 1, .states = s.states, .by_channel = 1};
   share_block(p.conv.state, (s.taps - 1) * s.inner, p.scan.state, s.inner * s.states);
-  return g.template emit<ops::MambaMixer>({.in = {w.x()},
-                                           .w = {w.weight(layer, "attn_norm.weight", Shape{c.width}),
-                                                 rows("ssm_in.weight", 0, s.inner, 2 * s.inner, c.width),
-                                                 rows("ssm_in.weight", s.inner, s.inner, 2 * s.inner, c.width),
-                                                 w.weight(layer, "ssm_conv1d.weight", Shape{s.inner, s.taps}),
-                                                 w.weight(layer, "ssm_conv1d.bias", Shape{s.inner}),
-                                                 rows("ssm_x.weight", 0, s.rank, s.rank + shared, s.inner),
-                                                 rows("ssm_x.weight", s.rank, shared, s.rank + shared, s.inner),
-                                                 w.weight(layer, "ssm_dt.weight", Shape{s.inner, s.rank}),
-                                                 w.weight(layer, "ssm_dt.bias", Shape{s.inner}),
-                                                 w.weight(layer, "ssm_a", Shape{s.inner, s.states}),
-                                                 w.weight(layer, "ssm_d", Shape{s.inner}),
-                                                 {},
-                                                 w.weight(layer, "ssm_out.weight", Shape{c.width, s.inner})},
-                                           .state = g.state(recurrent_block(p.scan.state.total)),
-                                           .params = p})[0];
+  return {.in = {w.x()},
+          .w = {w.weight(layer, "attn_norm.weight", Shape{c.width}),
+                rows("ssm_in.weight", 0, s.inner, 2 * s.inner, c.width),
+                rows("ssm_in.weight", s.inner, s.inner, 2 * s.inner, c.width),
+                w.weight(layer, "ssm_conv1d.weight", Shape{s.inner, s.taps}),
+                w.weight(layer, "ssm_conv1d.bias", Shape{s.inner}),
+                rows("ssm_x.weight", 0, s.rank, s.rank + shared, s.inner),
+                rows("ssm_x.weight", s.rank, shared, s.rank + shared, s.inner),
+                w.weight(layer, "ssm_dt.weight", Shape{s.inner, s.rank}),
+                w.weight(layer, "ssm_dt.bias", Shape{s.inner}),
+                w.weight(layer, "ssm_a", Shape{s.inner, s.states}),
+                w.weight(layer, "ssm_d", Shape{s.inner}),
+                {},
+                w.weight(layer, "ssm_out.weight", Shape{c.width, s.inner})},
+          .state = g.state(recurrent_block(p.scan.state.total)),
+          .params = p};
+}
+
+/// A Mamba 1 mixer over the stream.
+template <class G>
+[[nodiscard]] constexpr typename G::Tensor mamba1(G& g, DecoderWriter<G>& w, const SsmConfig& c, unsigned layer) {
+  return g.template emit<ops::MambaMixer>(mamba1_call(g, w, c, layer))[0];
 }
 
 /// A Mamba 2 mixer over the stream. `norm` says whether files hold the norm of the gated values.

@@ -30,6 +30,14 @@ static_assert(channel({24, 20, 20, 0}, 58) == 1 && channel({24, 20, 20, 0}, 59) 
               channel({24, 20, 20, 0}, 60) == 0 && channel({24, 20, 20, 0}, 61) == kRopeAxes &&
               channel({24, 20, 20, 0}, 62) == kRopeAxes && channel({24, 20, 20, 0}, 63) == 0);
 
+/// Whether a token's position turns a pair of a rotation whose channels have their pairs one section behind the other.
+[[nodiscard]] constexpr bool turns_in_text(const RopeSections& sections, std::uint32_t pair) noexcept {
+  const std::uint32_t turning = sections[0] + sections[1] + sections[2];
+  const std::uint32_t total = turning + sections[3];
+  return total == 0 || pair % total < turning;
+}
+static_assert(turns_in_text({8, 12, 12, 0}, 31) && turns_in_text({1, 1, 1, 1}, 2) && !turns_in_text({1, 1, 1, 1}, 7));
+
 /// Factors that keep the pairs for which `turns` says no where they are; none where all turn.
 template <class G, class Turns>
 [[nodiscard]] constexpr typename G::Weight factors_of_turning(G& g, std::uint32_t pairs, const Turns& turns) {
@@ -47,6 +55,11 @@ template <class G, class Turns>
 template <class G>
 [[nodiscard]] constexpr typename G::Weight section_factors(G& g, const RopeSections& sections, std::uint32_t pairs) {
   return factors_of_turning(g, pairs, [&](std::uint32_t pair) { return channel(sections, pair) < kRopeAxes; });
+}
+/// The same of channels that have their pairs one section behind the other.
+template <class G>
+[[nodiscard]] constexpr typename G::Weight text_factors(G& g, const RopeSections& sections, std::uint32_t pairs) {
+  return factors_of_turning(g, pairs, [&](std::uint32_t pair) { return turns_in_text(sections, pair); });
 }
 
 /// A rotation of heads by rows that stand on several axes: one after the other, each for its pairs.
@@ -89,6 +102,13 @@ template <class G> class AxesRope {
 /// Reads the sections; without any all pairs turn.
 inline void read_rope_sections(ConfigReader& meta, RopeSections& sections) noexcept {
   meta.per_layer("rope.dimension_sections", ops::Rope::kMaxPairs, Span(sections), 0);
+}
+
+/// Refuses given embeddings beside sections. For families whose rows stand at one position each, as tokens do.
+inline void expect_text(ConfigReader& meta) noexcept {
+  if (meta.host().given_embeddings && meta.file().find(meta.name_of("rope.dimension_sections").view()) != nullptr)
+    meta.refuse(Errc::unimplemented, meta.name_of("rope.dimension_sections").view(),
+                " gives rows of images positions on several axes, expected no given embeddings");
 }
 
 }  // namespace zrt::inline ZRT_ABI::model

@@ -25,7 +25,7 @@ struct Bert : EncoderFamily {
     EncoderWriter<G> w(g, c, traits);
     w.add_token_type();
     w.add_learned_positions();
-    w.classify(finish_post_norm_encoder(w, c, false));
+    w.classify(finish_post_norm_encoder(w, c, [&](unsigned layer) { return w.mlp(layer, w.x(), false); }));
   }
 };
 

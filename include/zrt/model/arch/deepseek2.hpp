@@ -9,7 +9,7 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model {
 
-/// DeepSeek V2 and V3: latent attention, and experts after the first layers. Files whose key and value projections are
+/// DeepSeek V2 and V3: latent attention, and experts after the first layers, or in none. Files whose key and value projections are
 /// one matrix (attn_kv_b), as older programs wrote them, are refused.
 struct Deepseek2 {
   static constexpr std::array<std::string_view, 1> names{"deepseek2"};
@@ -21,7 +21,10 @@ struct Deepseek2 {
     std::uint32_t head_values = 0;  ///< dims of a head's value
   };
 
-  static constexpr auto neutral = kDecoderNeutral;
+  /// What files say of experts that no layer has.
+  static constexpr auto neutral =
+      neutral_keys(kDecoderNeutral,
+                   std::to_array<NeutralKey>({{"expert_feed_forward_length", Neutral::any}, {"expert_shared_count"}}));
   using Ops = boost::mp11::mp_push_back<ExpertDecoderOps, ops::MlaAttention>;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
@@ -45,12 +48,11 @@ struct Deepseek2 {
     read_rope(meta, c, ops::RopeStyle::interleaved);
     read_scale(meta, c, key_dim);
     expect_no_window(meta, c);
-    read_experts(meta, c, 0, {.normalise = 0});
-    read_shared_count(meta, c);
+    read_mixture(meta, c);
   }
 
-  /// With and without a low-rank projection of the queries.
-  [[nodiscard]] static constexpr std::array<Config, 2> canonical() noexcept {
+  /// With and without a low-rank projection of the queries, and without experts.
+  [[nodiscard]] static constexpr std::array<Config, 3> canonical() noexcept {
     Config c{canonical_decoder()};
     add_canonical_experts(c, 1);
     c.experts.shared_ff = 24;
@@ -60,7 +62,9 @@ struct Deepseek2 {
     c.key_dim = c.rope.head_dim = c.rope.n_rot = 4;
     Config low = c;
     low.query_rank = 12;
-    return {c, low};
+    Config dense = low;
+    dense.experts = {.first_layer = dense.layers};
+    return {c, low, dense};
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
@@ -74,6 +78,17 @@ struct Deepseek2 {
 
  private:
   static constexpr DecoderTraits kTraits{.selection_bias = Has::maybe};
+
+  /// In a model without experts every layer is one of the first.
+  static void read_mixture(ConfigReader& meta, Config& c) noexcept {
+    if (has_experts(meta)) {
+      read_experts(meta, c, 0, {.normalise = 0});
+      return read_shared_count(meta, c);
+    }
+    c.experts.first_layer = c.layers;
+    const Name all = Name::of(c.layers, ", all layers, without experts");
+    meta.expect("leading_dense_block_count", all.view(), [&](double x) { return x == c.layers; });
+  }
 
   /// Scores are scaled as YaRN scales cos and sin in other families, squared, and these stay as they are.
   static void read_scale(ConfigReader& meta, Config& c, std::uint32_t key_dim) noexcept {

@@ -23,7 +23,7 @@ struct NomicBert : EncoderFamily {
     constexpr EncoderTraits traits{.norm_bias = Has::always, .fused_qkv = true, .turned = true};
     EncoderWriter<G> w(g, c, traits);
     w.add_token_type();
-    (void)finish_post_norm_encoder(w, c, true);
+    (void)finish_post_norm_encoder(w, c, [&](unsigned layer) { return w.mlp(layer, w.x(), true); });
   }
 };
 
