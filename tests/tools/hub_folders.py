@@ -177,6 +177,31 @@ LATENT = {"first_k_dense_replace": 1, "moe_intermediate_size": 24, "n_routed_exp
           "num_key_value_heads": HEADS}
 
 
+DENSE_LATENT = {key: value for key, value in LATENT.items() if "expert" not in key and "dense" not in key and
+                key != "moe_intermediate_size"}
+
+
+def dense_latent(layer):
+    for name, shape in latent(layer, 12):
+        if ".mlp." not in name:
+            yield name, shape
+    yield from mlp(layer)
+
+
+def columns_of_experts(layer):
+    yield f"{layer}.mlp.experts.gate_up_proj", [3, WIDTH, 2 * 24]
+    yield f"{layer}.mlp.experts.down_proj", [3, 24, WIDTH]
+    yield f"{layer}.mlp.gate.weight", [3, WIDTH]
+    yield from chain(attention(layer, qk_norm=(HEAD, HEAD)), norms(layer, *TWO))
+
+
+def glm_of_images(layer):
+    for name, shape in fused(layer, *TWO, "post_self_attn_layernorm", "post_mlp_layernorm", separate=True):
+        if ".self_attn." not in name:
+            yield name, shape
+    yield from attention(layer, bias="qkv")
+
+
 def lfm2(layer):
     if layer.endswith(".0"):
         yield f"{layer}.conv.conv.weight", [WIDTH, 1, 3]
@@ -485,6 +510,22 @@ def nomic():
         yield from norms(layer, "norm1", "norm2", bias=True)
 
 
+def nomic_experts():
+    for name, shape in nomic():
+        if ".mlp." in name:
+            continue
+        yield name, [1, WIDTH] if "token_type" in name else shape
+        if name.endswith(("Wqkv.weight", "out_proj.weight")):
+            yield name.replace("weight", "bias"), shape[:1]
+    for part, shape in (("fc1", [INNER, WIDTH]), ("fc2", [WIDTH, INNER])):
+        yield f"encoder.layers.0.mlp.{part}.weight", shape
+        yield f"encoder.layers.0.mlp.{part}.bias", shape[:1]
+    yield "encoder.layers.1.mlp.router.layer.weight", [3, WIDTH]
+    yield "encoder.layers.1.mlp.experts.bias", [WIDTH]
+    for part in ("w1", "w2"):
+        yield f"encoder.layers.1.mlp.experts.mlp.{part}", [3 * INNER, WIDTH]
+
+
 def modern_bert(prefix=""):
     yield f"{prefix}embeddings.tok_embeddings.weight", [VOCABULARY, WIDTH]
     yield f"{prefix}embeddings.norm.weight", [WIDTH]
@@ -534,6 +575,12 @@ ROWS = {
     "llama-characters": (base("LlamaForCausalLM"), decoder(dense), "BF16", "characters"),
     "llama-bare": (base("LlamaModel"),
                    ((n.removeprefix("model."), s) for n, s in decoder(dense, head=False)), "BF16", "bpe"),
+    "llama-images": (base("VLlama3ForCausalLM"),
+                     chain(((n.replace("model.", "model.text_model."), s) for n, s in decoder(dense)),
+                           [("model.connector.modality_projection.proj.weight", [8, 8])]), "BF16", "bpe"),
+    "sarashina": (base("Sarashina2VisionForCausalLM", text_config=base("SarashinaText")),
+                  chain(((f"llm.{n}", s) for n, s in decoder(dense)),
+                        [("norm.weight", [WIDTH]), ("visual.merger.norm.weight", [8])]), "BF16", "pieces"),
     "internlm3": (base("InternLM3ForCausalLM", head_dim=HEAD, bias=False, qkv_bias=False,
                        rope_scaling={"rope_type": "dynamic", "factor": 6.0}), decoder(dense), "BF16", "pieces"),
     "qwen2-bare": (base("Qwen2Model"),
@@ -602,6 +649,11 @@ ROWS = {
     "glm4": (base("Glm4ForCausalLM", head_dim=HEAD, partial_rotary_factor=0.5),
              decoder(lambda l: fused(l, *TWO, "post_self_attn_layernorm", "post_mlp_layernorm", separate=True)),
              "BF16", "glm"),
+    "glm4-sections": (base("Glm4vForConditionalGeneration",
+                           text_config=base("Glm4vText", head_dim=HEAD, rope_theta=None, rope_parameters={
+                               "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5,
+                               "mrope_section": [1, 1, 0]})),
+                      chain(inside(decoder(glm_of_images)), [("model.visual.merger.norm.weight", [8])]), "BF16", "glm"),
     "deepseek": (base("DeepseekForCausalLM", first_k_dense_replace=1, moe_intermediate_size=24, n_routed_experts=3,
                       n_shared_experts=2, num_experts_per_tok=2), decoder(shared_experts), "BF16", "bpe"),
     "deepseek2": (base("DeepseekV2ForCausalLM", q_lora_rank=None, scoring_func="softmax", routed_scaling_factor=1.0,
@@ -622,6 +674,23 @@ ROWS = {
                                       rope_scaling={"rope_type": "default", "mrope_section": [2, 1, 1]})),
                 chain(decoder(lambda l: dense(l, qk_norm=(HEAD, HEAD)), wrap="language_model."),
                       [("visual.merger.norm.weight", [8])]), "BF16", "bpe"),
+    "qwen3vlmoe": (base("Qwen3VLMoeForConditionalGeneration", vision_config={"deepstack_visual_indexes": [0, 1]},
+                        text_config=base("Qwen3VLMoeText", head_dim=HEAD, num_experts=3, num_experts_per_tok=2,
+                                         moe_intermediate_size=24,
+                                         rope_scaling={"rope_type": "default", "mrope_section": [2, 1, 1]})),
+                   chain(inside(decoder(columns_of_experts)), [("model.visual.merger.norm.weight", [8])]), "BF16",
+                   "bpe"),
+    "qwen3-omni": (dict(base("Qwen3OmniMoeForConditionalGeneration"),
+                        thinker_config={"text_config": base("Qwen3OmniText", head_dim=HEAD, num_experts=3,
+                                                            num_experts_per_tok=2, moe_intermediate_size=24,
+                                                            rope_scaling={"rope_type": "default",
+                                                                          "mrope_section": [2, 1, 1]})}),
+                   chain(((f"thinker.{n}", s) for n, s in decoder(
+                       lambda l: chain(attention(l, qk_norm=(HEAD, HEAD)), experts(l), norms(l, *TWO)))),
+                         [("thinker.visual.merger.ln_q.weight", [8]), ("talker.codec_head.weight", [8, 8]),
+                          ("code2wav.decoder.0.conv.bias", [8])]), "BF16", "bpe"),
+    "youtu": (base("YoutuForCausalLM", q_lora_rank=12, tie_word_embeddings=True, **DENSE_LATENT),
+              decoder(dense_latent), "BF16", "bpe"),
     "hunyuan-dense": (base("HunYuanDenseV1ForCausalLM", head_dim=HEAD, max_position_embeddings=32768, eod_token_id=2,
                            rope_scaling={"type": "dynamic", "alpha": 1000.0, "factor": 1.0}),
                       decoder(lambda l: (
@@ -641,6 +710,10 @@ ROWS = {
                "intermediate_size": 64, "state_size": 4, "conv_kernel": 4, "time_step_rank": 2,
                "layer_norm_epsilon": 1e-5, "vocab_size": 282, "bos_token_id": 1, "eos_token_id": 2},
               backbone(mamba1), "F32", "bpe"),
+    "falcon-mamba": ({"architectures": ["FalconMambaForCausalLM"], "model_type": "falcon_mamba", "hidden_size": WIDTH,
+                      "num_hidden_layers": LAYERS, "intermediate_size": 64, "state_size": 4, "conv_kernel": 4,
+                      "time_step_rank": 2, "layer_norm_epsilon": 1e-5, "vocab_size": VOCABULARY, "bos_token_id": 1,
+                      "eos_token_id": 2}, backbone(mamba1, head=True), "BF16", "bpe"),
     "mamba2": ({"architectures": ["Mamba2ForCausalLM"], "hidden_size": WIDTH, "num_hidden_layers": LAYERS,
                 "state_size": 8, "conv_kernel": 4, "expand": 2, "head_dim": 16, "num_heads": 4, "n_groups": 2,
                 "layer_norm_epsilon": 1e-5, "vocab_size": 276, "bos_token_id": 1, "eos_token_id": 2},
@@ -721,6 +794,13 @@ ROWS = {
                     "prenorm": False, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False,
                     "rotary_emb_scale_base": None, "rotary_emb_base": 1000, "num_experts": 0}, nomic(), "F32",
                    "words"),
+    "nomic-bert-moe": ({"architectures": ["NomicBertModel"], "n_embd": WIDTH, "n_head": HEADS, "n_layer": LAYERS,
+                        "n_inner": INNER, "n_positions": 2048, "max_trained_positions": 2048, "vocab_size": VOCABULARY,
+                        "type_vocab_size": 1, "layer_norm_epsilon": 1e-5, "activation_function": "gelu",
+                        "causal": False, "qkv_proj_bias": True, "mlp_fc1_bias": True, "mlp_fc2_bias": True,
+                        "prenorm": False, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False,
+                        "rotary_emb_scale_base": None, "rotary_emb_base": 10000.0, "num_experts": 3,
+                        "moe_every_n_layers": 2, "moe_top_k": 2, "pad_token_id": 1}, nomic_experts(), "F32", "unigram"),
     "modern-bert": ({"architectures": ["ModernBertForMaskedLM"], "hidden_size": WIDTH, "num_attention_heads": HEADS,
                      "num_hidden_layers": LAYERS, "intermediate_size": INNER, "vocab_size": VOCABULARY,
                      "max_position_embeddings": 128, "norm_eps": 1e-5, "layer_norm_eps": 1e-5, "local_attention": 16,
@@ -751,6 +831,7 @@ def pooling(**config):
 
 # Further files of a row.
 FILES = {"bert": pooling(pooling_mode_cls_token=False, pooling_mode_mean_tokens=True),
+         "nomic-bert-moe": pooling(pooling_mode_mean_tokens=True),
          "nomic-bert": pooling(pooling_mode="cls"),
          "roberta": pooling(pooling_mode_mean_tokens=True),
          "distil-bert": pooling(pooling_mode_mean_tokens=True),
@@ -1134,6 +1215,10 @@ def read_gguf(data):
 
 def files_of(name):
     """Files of a row beside those of its vocabulary."""
+    if name == "qwen3-omni":
+        config = json.loads(folder_files("bpe")["tokenizer_config.json"])
+        ends = [t for t in tokenizer_json(False)["added_tokens"] if t["content"] == "<|im_end|>"]
+        return {"tokenizer_config.json": dict(config, added_tokens_decoder={str(t["id"]): t for t in ends})}
     if name == "solar-open":
         return {"tokenizer.json": tokenizer_json(False, ends=["<|startoftext|>", "<|endoftext|>"])}
     if not name.startswith("qwen3-answers"):

@@ -174,14 +174,21 @@ TEST(HubConvert, OtherNamesOfAnArchitectureConvertAlike) {
   const std::pair<const char*, std::vector<const char*>> rows[] = {
       {"llama",
        {"IQuestCoderForCausalLM", "LlavaForConditionalGeneration", "VoxtralForConditionalGeneration",
-        "JanusForConditionalGeneration"}},
+        "JanusForConditionalGeneration", "VLlama3ForCausalLM"}},
       {"qwen2",
        {"KORMoForCausalLM", "Qwen2AudioForConditionalGeneration", "AudioFlamingo3ForConditionalGeneration",
         "DotsOCRForCausalLM"}},
       {"qwen3", {"StepVLForConditionalGeneration"}},
       {"qwen35", {"Qwen3_5ForCausalLM", "MiniCPMV4_6ForConditionalGeneration"}},
       {"phi3", {"Phi4ForCausalLMV"}},
+      {"stablelm", {"LlavaStableLMEpochForCausalLM"}},
+      {"exaone4", {"Exaone4_5_ForConditionalGeneration"}},
+      {"glm4-sections", {"GlmOcrForConditionalGeneration"}},
+      {"glm4moe", {"Glm4vMoeForConditionalGeneration"}},
+      {"deepseek2-v3", {"KimiVLForConditionalGeneration", "KimiK25ForConditionalGeneration"}},
+      {"youtu", {"YoutuVLForConditionalGeneration"}},
       {"roberta", {"RobertaForSequenceClassification"}},
+      {"roberta-scores", {"CamembertModel"}},
       {"distil-bert", {"DistilBertForMaskedLM"}}};
   for (const auto& [name, others] : rows) {
     Spoiled row(name);
@@ -203,7 +210,7 @@ TEST(HubConvert, ADecoderWithinAModelOfImagesIsFoundByItsOwnArchitecture) {
   for (const char* name : {"vision_model.norm.weight", "mlp1.0.weight", "image_newline"})
     tensors.push_back({name, {8}});
   row.folder.write("model.safetensors", test::hub_tensors(tensors, "BF16"));
-  for (const char* within : {"text_config", "llm_config"}) {
+  for (const std::string_view within : model::hub::kDecoderConfigs) {
     row.folder.write("config.json", HubJson{{"architectures", {"InternVLChatModel"}}, {within, config}}.dump());
     // Values of a row follow from the names.
     EXPECT_TRUE(head_of(file_of(row)) == whole) << within;
@@ -216,6 +223,66 @@ TEST(HubConvert, ADecoderWithinAModelOfImagesIsFoundByItsOwnArchitecture) {
   row.folder.write("config.json", HubJson{{"architectures", {"NoFamily"}}, {"text_config", unknown}}.dump());
   EXPECT_EQ(row.fault(),
             "config.json: architecture 'NoFamily' is none whose folders are read; docs/model-files.md lists them");
+}
+
+// The peer keeps a layer that predicts further tokens, which no engine of zrt computes.
+TEST(HubConvert, LayersBehindTheLastOfADecoderWithinAModelAreLeftOut) {
+  Spoiled row("glm4-sections");
+  const Bytes whole = file_of(row);
+  HubJson tensors = row.row["tensors"];
+  tensors.push_back({"model.language_model.layers.2.eh_proj.weight", {8, 8}});
+  row.folder.write("model.safetensors", test::hub_tensors(tensors, "BF16"));
+  EXPECT_TRUE(file_of(row) == whole);
+  const auto converter = Converter::open(row.folder.path(), {});
+  ASSERT_TRUE(converter);
+  EXPECT_EQ(converter->left_out(), 2u);
+}
+
+TEST(HubConvert, AHeadThatIsTheEmbeddingsIsLeftOutWhereTheConfigurationSaysSo) {
+  Spoiled row("youtu");
+  const auto has_head = [&] {
+    const Bytes bytes = file_of(row);
+    const auto file = model::GgufFile::open(Span<const std::byte>(bytes));
+    return file && file->find_tensor("output.weight") != nullptr;
+  };
+  EXPECT_FALSE(has_head());
+  row.row["config"]["tie_word_embeddings"] = false;
+  row.folder.write("config.json", row.row["config"].dump());
+  EXPECT_TRUE(has_head());
+}
+
+TEST(HubConvert, FoldersThatAreNotReadHaveAReason) {
+  const std::string page = test::file_text(std::filesystem::path(ZRT_SOURCE_DIR) / "docs" / "model-files.md");
+  for (const model::hub::UnreadFolder& unread : model::hub::kUnreadFolders) {
+    const std::string name(unread.architecture);
+    const std::string reason(unread.reason);
+    Spoiled row("qwen3");
+    row.row["config"]["architectures"] = {name};
+    row.folder.write("config.json", row.row["config"].dump());
+    EXPECT_EQ(row.fault(), "config.json: folders of architecture '" + name + "' are not read: " + reason);
+    bool listed = false;
+    for (std::size_t at = page.find("`" + name + "`"); at != page.npos; at = page.find("`" + name + "`", at + 1))
+      listed = listed || page.substr(at, page.find('\n', at) - at).find(reason) != std::string::npos;
+    EXPECT_TRUE(listed) << name;
+  }
+}
+
+TEST(HubConvert, HeadsAndExpertsThatTheRowsDoNotHoldAreRefused) {
+  const auto fault = [](const char* name, const char* key, const HubJson& value) {
+    Spoiled row(name);
+    HubJson& config = row.row["config"];
+    (config.contains("text_config") ? config["text_config"] : config)[key] = value;
+    row.folder.write("config.json", config.dump());
+    return row.fault();
+  };
+  EXPECT_EQ(
+      fault("glm4-sections", "num_attention_heads", 3),
+      "tensor 'model.language_model.layers.0.self_attn.q_proj.weight' is [32, 32], expected whole pairs of heads");
+  EXPECT_EQ(fault("nomic-bert-moe", "num_experts", 5),
+            "tensor 'encoder.layers.1.mlp.experts.mlp.w1' is [144, 32], expected a matrix for each expert");
+  EXPECT_EQ(fault("nomic-bert-moe", "activation_function", "swiglu"),
+            "config.json: activation_function is 'swiglu', expected gelu beside experts");
+  EXPECT_EQ(fault("nomic-bert-moe", "moe_top_k", nullptr), "config.json: expected a value of 'moe_top_k', found none");
 }
 
 TEST(HubConvert, TokensThatAreNotSaidAreAListOfIds) {

@@ -9,6 +9,7 @@
 #include <zrt/model/hub/families.hpp>
 #include <zrt/model/hub/pooling_key.hpp>
 #include <zrt/model/hub/reranker.hpp>
+#include <zrt/model/hub/unread_folders.hpp>
 #include <zrt/model/hub/vocabulary.hpp>
 #include <zrt/model/mixture.hpp>
 #include <zrt/model/shared_rows.hpp>
@@ -159,6 +160,9 @@ class Converter {
     const std::string_view name = architecture(config_.get());
     if (name.empty()) return fail(Errc::missing_metadata, "config.json names no architecture in 'architectures'");
     family_ = hub::find_family(name, settings);
+    if (family_ == nullptr && !reason_unread(name).empty())
+      return fail(Errc::unknown_architecture, "config.json: folders of architecture '", name,
+                  "' are not read: ", reason_unread(name));
     // A model of images or sounds around a decoder that has a name of its own.
     if (family_ == nullptr) family_ = hub::find_family(architecture(settings.decoder()), settings);
     if (family_ == nullptr)
@@ -218,18 +222,25 @@ class Converter {
 
   /// Parts of a tensor's name that mark it as another model's beside the decoder.
   [[nodiscard]] static bool of_another_part(std::string_view name) {
-    for (const std::string_view part :
-         {"visual.", "vision.", "audio.", "vision_", "audio_", "projector.", ".mtp_", "mtp.", "image_newline",
-          "patch_embed", "model.connector.", "model.merger.", "model.aligner.", "model.vqmodel.", "model.generation_"})
+    for (const std::string_view part : {"visual.",          "vision.",       "audio.",         "vision_",
+                                        "audio_",           "projector.",    ".mtp_",          "mtp.",
+                                        "image_newline",    "patch_embed",   "patch_merger.",  "pre_mm_projector_norm",
+                                        "view_seperator",   "talker.",       "token2wav.",     "code2wav.",
+                                        "model.connector.", "model.merger.", "model.aligner.", "model.vqmodel.",
+                                        "model.generation_"})
       if (name.find(part) != name.npos) return true;
-    for (const std::string_view part : {"mlp", "vit.", "vpm.", "siglip2.", "conformer.", "merger.", "resampler."})
+    for (const std::string_view part : {"mlp", "vit.", "vpm.", "siglip2.", "conformer.", "merger.", "resampler.",
+                                        "sound_encoder.", "sound_projection.", "speech_embeddings."})
       if (name.starts_with(part)) return true;
     return false;
   }
-  [[nodiscard]] bool of_later_layer(std::string_view name) const {
+  [[nodiscard]] bool of_later_layer(std::string_view whole) const {
     constexpr std::string_view kLayers = "model.layers.";
     std::uint32_t layer = 0;
-    if (!family_->drops_later_layers || !name.starts_with(kLayers)) return false;
+    if (!family_->drops_later_layers) return false;
+    const std::string inner = inner_name(whole);
+    std::string_view name = inner;
+    if (!name.starts_with(kLayers)) return false;
     name.remove_prefix(kLayers.size());
     return detail::take_number(name, layer) && layer >= layers_;
   }
@@ -259,6 +270,7 @@ class Converter {
     HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
     if (auto r = settings.result(); !r) return r;
     if (family_->drops_equal_head) drop_equal_head();
+    if (family_->drops_tied_head && settings.flag({"tie_word_embeddings"})) drop_head();
     if (answers_)
       if (auto r = make_head_of_answers(settings, sizes); !r) return r;
     for (MadeTensor& tensor : tensors_) {
@@ -301,7 +313,11 @@ class Converter {
     const auto head = places_.find("output.weight");
     const auto embeddings = places_.find("token_embd.weight");
     if (head == places_.end() || embeddings == places_.end()) return;
-    if (!tensors_[head->second].equals(tensors_[embeddings->second])) return;
+    if (tensors_[head->second].equals(tensors_[embeddings->second])) drop_head();
+  }
+  void drop_head() {
+    const auto head = places_.find("output.weight");
+    if (head == places_.end()) return;
     tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(head->second));
     find_places();
   }

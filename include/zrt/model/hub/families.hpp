@@ -43,6 +43,7 @@
 #include <zrt/model/hub/family/qwen3moe.hpp>
 #include <zrt/model/hub/family/qwen3next.hpp>
 #include <zrt/model/hub/family/qwen3vl.hpp>
+#include <zrt/model/hub/family/qwen3vlmoe.hpp>
 #include <zrt/model/hub/family/seed_oss.hpp>
 #include <zrt/model/hub/family/smollm3.hpp>
 #include <zrt/model/hub/family/solar_open.hpp>
@@ -58,6 +59,7 @@ namespace zrt::inline ZRT_ABI::model::hub {
 // clang-format off
 inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &LlamaFolder::family,
+    &LlamaFolder::sarashina,
     &InternLm3Folder::family,
     &Mistral3Folder::family,
     &Qwen2Folder::family,
@@ -79,6 +81,7 @@ inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &CommandRFolder::family,
     &Ernie45Folder::family,
     &Ernie45MoeFolder::family,
+    &Glm4Folder::sectioned,
     &Glm4Folder::family,
     &DeepseekFolder::family,
     &Deepseek2Folder::family,
@@ -86,6 +89,8 @@ inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &Lfm2Folder::family,
     &Lfm2MoeFolder::family,
     &Qwen3VlFolder::family,
+    &Qwen3VlMoeFolder::family,
+    &Qwen3VlMoeFolder::omni,
     &HunyuanDenseFolder::family,
     &MambaFolder::family,
     &Mamba2Folder::family,
@@ -108,6 +113,7 @@ inline constexpr auto kFamilies = std::to_array<const HubFamily*>({
     &BertFolder::roberta,
     &BertFolder::bpe_roberta,
     &DistilBertFolder::family,
+    &NomicBertFolder::moe,
     &NomicBertFolder::family,
     &ModernBertFolder::family,
     &T5EncoderFolder::family,

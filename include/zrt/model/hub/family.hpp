@@ -37,6 +37,8 @@ struct HubFamily {
   bool added_as_listed = false;
   /// A head that equals the embeddings is left out.
   bool drops_equal_head = false;
+  /// A head is left out where the configuration says that the embeddings are it.
+  bool drops_tied_head = false;
   /// Experts may be blocks of MXFP4 already.
   bool takes_mxfp4 = false;
   /// Vectors of tokens become one of a text, as modules.json says.

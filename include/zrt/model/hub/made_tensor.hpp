@@ -87,6 +87,8 @@ class MadeTensor {
     if (change_.axes == Axes::column) extents.push_back(1);
     if (change_.axes == Axes::groups)
       if (auto r = split_groups(extents, sizes.groups); !r) return r;
+    if (change_.axes == Axes::experts)
+      if (auto r = split_experts(extents, sizes.experts); !r) return r;
     if (extents.empty()) return bad_shape("expected an axis");
     dims_.assign(extents.rbegin(), extents.rend());
     width_ = dims_[0];
@@ -169,9 +171,17 @@ class MadeTensor {
     return {};
   }
 
+  [[nodiscard]] Result<void> split_experts(std::vector<std::uint64_t>& extents, std::uint64_t experts) const {
+    if (extents.size() != 2 || experts == 0 || extents[0] % experts != 0)
+      return bad_shape("expected a matrix for each expert");
+    extents = {experts, extents[0] / experts, extents[1]};
+    return {};
+  }
+
   [[nodiscard]] bool by_rows() const noexcept { return change_.rows != Rows::all && change_.rows != Rows::stacked; }
   [[nodiscard]] bool transposed() const noexcept {
-    return change_.rows == Rows::columns || change_.rows == Rows::even_columns || change_.rows == Rows::odd_columns;
+    return change_.rows == Rows::columns || change_.rows == Rows::even_columns || change_.rows == Rows::odd_columns ||
+           change_.rows == Rows::first_columns || change_.rows == Rows::second_columns;
   }
   [[nodiscard]] bool by_values() const noexcept {
     return change_.rows == Rows::even_values || change_.rows == Rows::odd_values || change_.rows == Rows::value_columns;
@@ -210,7 +220,8 @@ class MadeTensor {
   }
 
   [[nodiscard]] bool pairs() const noexcept {
-    return change_.rows == Rows::query_pairs || change_.rows == Rows::key_pairs;
+    return change_.rows == Rows::query_pairs || change_.rows == Rows::key_pairs || change_.rows == Rows::query_halves ||
+           change_.rows == Rows::key_halves;
   }
 
   // --- blocks of MXFP4 ---

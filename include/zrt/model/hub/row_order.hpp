@@ -13,11 +13,13 @@ struct HeadSizes {
   std::uint64_t heads = 0;
   std::uint64_t kv_heads = 0;
   std::uint64_t head_dim = 0;
+  std::uint64_t turned = 0;      ///< rows of a head of queries or keys that turn
   std::uint64_t key_rows = 0;    ///< of keys of a head: what a latent row makes, or a delta net has
   std::uint64_t value_rows = 0;  ///< of its values
   std::uint64_t key_heads = 0;   ///< of a delta net; each has value_heads / key_heads heads of values
   std::uint64_t value_heads = 0;
   std::uint64_t groups = 0;                ///< of a norm
+  std::uint64_t experts = 0;               ///< of matrices that lie one behind the other
   std::uint64_t left_out = 0;              ///< rows before the first position
   std::array<std::uint64_t, 2> answers{};  ///< the tokens of two answers
 };
@@ -50,6 +52,9 @@ class RowOrder {
       case Rows::query_pairs:
       case Rows::key_pairs:
         return paired(row);
+      case Rows::query_halves:
+      case Rows::key_halves:
+        return halved(row);
       case Rows::value_heads:
       case Rows::value_columns:
       case Rows::key_value_heads:
@@ -76,6 +81,10 @@ class RowOrder {
         return pair(sizes_.heads);
       case Rows::key_pairs:
         return pair(sizes_.kv_heads);
+      case Rows::query_halves:
+        return halve(sizes_.heads);
+      case Rows::key_halves:
+        return halve(sizes_.kv_heads);
       case Rows::fused_query:
         return take(fused, 0, queries);
       case Rows::fused_key:
@@ -87,8 +96,10 @@ class RowOrder {
       case Rows::head_values:
         return take(both, sizes_.key_rows, sizes_.value_rows);
       case Rows::first_half:
+      case Rows::first_columns:
         return take(there / 2 * 2, 0, there / 2);
       case Rows::second_half:
+      case Rows::second_columns:
         return take(there / 2 * 2, there / 2, there / 2);
       case Rows::even:
       case Rows::even_columns:
@@ -141,6 +152,18 @@ class RowOrder {
     return row - within + within / 2 + within % 2 * (head_rows_ / 2);
   }
 
+  // --- pairs of neighbours as halves of what turns of a head ---
+
+  constexpr void halve(std::uint64_t heads) noexcept {
+    pair(heads);
+    fits_ = fits_ && sizes_.turned % 2 == 0 && sizes_.turned <= head_rows_;
+  }
+  [[nodiscard]] constexpr std::uint64_t halved(std::uint64_t row) const noexcept {
+    const std::uint64_t within = row % head_rows_;
+    const std::uint64_t half = sizes_.turned / 2;
+    return within >= sizes_.turned ? row : row - within + within % half * 2 + within / half;
+  }
+
   // --- heads of values, in the folder side by side for each head of keys ---
 
   constexpr void group(std::uint64_t there) noexcept {
@@ -191,6 +214,9 @@ class RowOrder {
 };
 
 static_assert(RowOrder(Rows::query_pairs, 8, {.heads = 2})(1) == 2);
+static_assert(RowOrder(Rows::query_halves, 16, {.heads = 2, .turned = 4})(9) == 10 &&
+              RowOrder(Rows::query_halves, 16, {.heads = 2, .turned = 4})(10) == 9 &&
+              RowOrder(Rows::query_halves, 16, {.heads = 2, .turned = 4})(13) == 13);
 static_assert(RowOrder(Rows::odd, 6, {})(2) == 5 && RowOrder(Rows::odd, 6, {})(3) == 7);
 static_assert(RowOrder(Rows::value_heads, 8, {.key_heads = 2, .value_heads = 4})(2) == 4);
 static_assert(RowOrder(Rows::split_gates, 12, {.key_rows = 1, .value_rows = 2, .key_heads = 2, .value_heads = 2})(2) ==

@@ -17,7 +17,12 @@ namespace zrt::inline ZRT_ABI::model::hub {
 /// Names that versions of transformers and authors use for one value; the first that is there counts.
 using Aliases = std::initializer_list<std::string_view>;
 
-/// Reads values of a configuration, those of its `text_config` (or `llm_config`) first. Absent and null are the same.
+/// What models of images and sounds call the configuration of their decoder.
+inline constexpr auto kDecoderConfigs =
+    std::to_array<std::string_view>({"text_config", "llm_config", "lm_config", "language_config", "lfm"});
+
+/// Reads values of a configuration, those of its decoder's (`text_config`, or another of kDecoderConfigs) first. Absent
+/// and null are the same.
 ///
 /// The first error stays: Errc::missing_metadata for a value that is needed, Errc::invalid_metadata for one of another
 /// kind. After it, readers return zeros.
@@ -25,8 +30,10 @@ class Settings {
  public:
   /// Refers to `config`, an object.
   explicit Settings(const HubJson& config) : config_(config) {
-    for (const std::string_view name : {"text_config", "llm_config"})
-      if (text_ == nullptr) text_ = hub::find(&config, name);
+    const HubJson* thinker = hub::find(&config, "thinker_config");
+    for (const HubJson* outer : {&config, thinker})
+      for (const std::string_view name : kDecoderConfigs)
+        if (text_ == nullptr) text_ = hub::find(outer, name);
   }
 
   /// The configuration of the decoder within a model of images or sounds, or null.

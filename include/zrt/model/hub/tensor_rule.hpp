@@ -15,9 +15,11 @@ namespace zrt::inline ZRT_ABI::model::hub {
 /// Which rows of a tensor are taken, and in which order.
 enum class Rows : std::uint8_t {
   all,
-  query_pairs,  ///< rows of a head are turned by pairs of neighbours, where the folder has pairs half a head apart
-  key_pairs,    ///< the same, of heads of keys
-  fused_query,  ///< of queries, keys and values one behind the other
+  query_pairs,   ///< rows of a head are turned by pairs of neighbours, where the folder has pairs half a head apart
+  key_pairs,     ///< the same, of heads of keys
+  query_halves,  ///< of the part of a head that turns, the first row of each pair of neighbours, then the second
+  key_halves,    ///< the same, of heads of keys
+  fused_query,   ///< of queries, keys and values one behind the other
   fused_key,
   fused_value,
   head_keys,    ///< of each head the rows of its keys, transposed, of keys and values that one matrix makes
@@ -29,6 +31,8 @@ enum class Rows : std::uint8_t {
   columns,       ///< each matrix is transposed
   even_columns,  ///< the same, and then every second row
   odd_columns,
+  first_columns,  ///< each matrix is transposed, and then the first half of its rows
+  second_columns,
   even_values,  ///< of each row every second value
   odd_values,
   value_heads,      ///< of a delta net: the first value head of each key head, then the second of each
@@ -55,6 +59,7 @@ enum class Axes : std::uint8_t {
   squeezed,  ///< all of one element go
   column,    ///< a vector becomes a matrix of one column
   groups,    ///< a vector becomes a matrix of a row for each group
+  experts,   ///< a matrix becomes one for each expert
 };
 
 struct TensorChange {

@@ -12,7 +12,7 @@ struct BertFolder {
   static constexpr auto architectures =
       std::to_array<std::string_view>({"BertModel", "BertForMaskedLM", "BertForSequenceClassification"});
   static constexpr auto roberta_architectures =
-      std::to_array<std::string_view>({"XLMRobertaModel", "XLMRobertaForSequenceClassification"});
+      std::to_array<std::string_view>({"XLMRobertaModel", "XLMRobertaForSequenceClassification", "CamembertModel"});
   static constexpr auto bpe_architectures =
       std::to_array<std::string_view>({"RobertaModel", "RobertaForSequenceClassification"});
   /// Of older folders, too.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/model/hub/family/deepseek2.hpp: folders of DeepSeek V2 and V3; an optional header that needs nlohmann-json.
+// zrt/model/hub/family/deepseek2.hpp: folders of DeepSeek V2 and V3, and of Youtu and Kimi, which are like them; an optional header that needs nlohmann-json.
 #pragma once
 
 #include <zrt/model/hub/family/deepseek.hpp>
@@ -10,8 +10,9 @@ namespace zrt::inline ZRT_ABI::model::hub {
 
 /// Keys and values come of a latent row: attention sees one head of keys, which the matrices of each head unfold.
 struct Deepseek2Folder {
-  static constexpr auto architectures =
-      std::to_array<std::string_view>({"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"});
+  static constexpr auto architectures = std::to_array<std::string_view>(
+      {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "YoutuForCausalLM", "YoutuVLForConditionalGeneration",
+       "KimiVLForConditionalGeneration", "KimiK25ForConditionalGeneration"});
   static constexpr auto tensors = joined(
       kSharedExpertTensors,
       std::to_array<TensorRule>({{"model.layers.*.self_attn.q_a_proj", "blk.*.attn_q_a"},
@@ -55,6 +56,7 @@ struct Deepseek2Folder {
                                     .tensors = tensors,
                                     .add_keys = add_keys,
                                     .drops_later_layers = true,
+                                    .drops_tied_head = true,
                                     .heads = heads};
 
  private:

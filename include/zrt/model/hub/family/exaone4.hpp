@@ -9,7 +9,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model::hub {
 
 struct Exaone4Folder {
-  static constexpr auto architectures = std::to_array<std::string_view>({"Exaone4ForCausalLM"});
+  static constexpr auto architectures =
+      std::to_array<std::string_view>({"Exaone4ForCausalLM", "Exaone4_5_ForConditionalGeneration"});
 
   static void add_keys(Settings& in, Keys& out) {
     add_decoder_keys(in, out);

@@ -25,14 +25,26 @@ inline void name_glm_pre_tokenizer(Keys& out) {
 }
 
 struct Glm4Folder {
-  static constexpr auto architectures = std::to_array<std::string_view>({"Glm4ForCausalLM"});
+  static constexpr auto architectures = std::to_array<std::string_view>(
+      {"Glm4ForCausalLM", "Glm4vForConditionalGeneration", "GlmOcrForConditionalGeneration"});
   static constexpr auto tensors =
       std::to_array<TensorRule>({{"model.layers.*.post_self_attn_layernorm", "blk.*.post_attention_norm"},
                                  {"model.layers.*.post_mlp_layernorm", "blk.*.post_ffw_norm"}});
 
+  /// Files with sections of the rotation turn values half of it apart, where the folder turns neighbours.
+  static constexpr auto sectioned_tensors = joined(
+      tensors, std::to_array<TensorRule>({{"model.layers.*.self_attn.q_proj", "blk.*.attn_q", {Rows::query_halves}},
+                                          {"model.layers.*.self_attn.k_proj", "blk.*.attn_k", {Rows::key_halves}}}));
+
   static void add_keys(Settings& in, Keys& out) {
     add_decoder_keys(in, out);
-    out.of_model("rope.dimension_count", part_of(in, RopeSettings(in).part().value_or(0.5), head_dim(in)));
+    out.of_model("rope.dimension_count", turned(in));
+  }
+  [[nodiscard]] static bool has_sections(Settings& in) { return RopeSettings(in).find("mrope_section") != nullptr; }
+  [[nodiscard]] static HeadSizes sectioned_heads(Settings& in) {
+    HeadSizes sizes = decoder_heads(in);
+    sizes.turned = turned(in);
+    return sizes;
   }
 
   static void add_vocabulary_keys(Settings& in, const TokenizerFiles& files, Keys& out) {
@@ -46,7 +58,21 @@ struct Glm4Folder {
                                     .architectures = architectures,
                                     .tensors = tensors,
                                     .add_keys = add_keys,
+                                    .drops_later_layers = true,
                                     .add_vocabulary_keys = add_vocabulary_keys};
+  /// The decoders of models of images.
+  static constexpr HubFamily sectioned = [] {
+    HubFamily made = family;
+    made.tensors = sectioned_tensors;
+    made.suits = has_sections;
+    made.heads = sectioned_heads;
+    return made;
+  }();
+
+ private:
+  [[nodiscard]] static std::uint32_t turned(Settings& in) {
+    return part_of(in, RopeSettings(in).part().value_or(0.5), head_dim(in));
+  }
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

@@ -10,7 +10,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model::hub {
 
 struct Glm4MoeFolder {
-  static constexpr auto architectures = std::to_array<std::string_view>({"Glm4MoeForCausalLM"});
+  static constexpr auto architectures =
+      std::to_array<std::string_view>({"Glm4MoeForCausalLM", "Glm4vMoeForConditionalGeneration"});
   static constexpr auto tensors = joined(
       kSharedExpertTensors,
       std::to_array<TensorRule>({{"model.layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},

@@ -47,7 +47,11 @@ struct LlamaFolder {
   static constexpr auto architectures = std::to_array<std::string_view>(
       {"LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM", "MixtralForCausalLM", "IQuestCoderForCausalLM",
        "LlamaModel", "LlavaForConditionalGeneration", "VoxtralForConditionalGeneration",
-       "JanusForConditionalGeneration"});
+       "JanusForConditionalGeneration", "VLlama3ForCausalLM"});
+  static constexpr auto sarashina_architectures = std::to_array<std::string_view>({"Sarashina2VisionForCausalLM"});
+  /// The decoder of SmolVLM stands within a model of texts.
+  static constexpr auto renamings = std::to_array<Renaming>({{"text_model.", ""}});
+  static constexpr auto sarashina_renamings = std::to_array<Renaming>({{"llm.", ""}});
   static constexpr auto tensors = joined(
       kPairedTensors, std::to_array<TensorRule>(
                           {{"model.layers.*.block_sparse_moe.gate", "blk.*.ffn_gate_inp"},
@@ -59,6 +63,14 @@ struct LlamaFolder {
   static constexpr HubFamily family = [] {
     HubFamily made = like_llama("llama", architectures, tensors, add_llama_keys);
     made.within = "model.";
+    made.renamings = renamings;
+    return made;
+  }();
+  /// Its norm of images has a name like that of a decoder's.
+  static constexpr auto sarashina_tensors = joined(kPairedTensors, std::to_array<TensorRule>({{"norm"}}));
+  static constexpr HubFamily sarashina = [] {
+    HubFamily made = like_llama("llama", sarashina_architectures, sarashina_tensors, add_llama_keys);
+    made.renamings = sarashina_renamings;
     return made;
   }();
 };

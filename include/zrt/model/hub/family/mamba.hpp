@@ -52,7 +52,8 @@ inline void add_mixer_keys(Settings& in, Keys& out, const MixerSizes& sizes) {
 }
 
 struct MambaFolder {
-  static constexpr auto architectures = std::to_array<std::string_view>({"MambaForCausalLM", "MambaLMHeadModel"});
+  static constexpr auto architectures =
+      std::to_array<std::string_view>({"MambaForCausalLM", "MambaLMHeadModel", "FalconMambaForCausalLM"});
   static constexpr auto tensors = joined(
       kMambaTensors, std::to_array<TensorRule>(
                          {{"model.layers.*.mamba.x_proj", "blk.*.ssm_x"},
@@ -67,7 +68,7 @@ struct MambaFolder {
       in.refuse(Errc::invalid_metadata, "intermediate_size is ", inner, ", expected 2 x hidden_size = ", 2 * width);
     const std::uint32_t rank = in.count_if({"time_step_rank", "dt_rank"}).value_or((width + 15) / 16);
     add_mixer_keys(in, out, {.width = width, .inner = inner, .states = 16, .rank = rank});
-    out.of_model("ssm.dt_b_c_rms", false);
+    out.of_model("ssm.dt_b_c_rms", in.text({"model_type"}) == "falcon_mamba");
   }
 
   static constexpr HubFamily family{.name = "mamba",

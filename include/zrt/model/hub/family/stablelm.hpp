@@ -9,8 +9,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model::hub {
 
 struct StableLmFolder {
-  static constexpr auto architectures =
-      std::to_array<std::string_view>({"StableLmForCausalLM", "StableLMEpochForCausalLM"});
+  static constexpr auto architectures = std::to_array<std::string_view>(
+      {"StableLmForCausalLM", "StableLMEpochForCausalLM", "LlavaStableLMEpochForCausalLM"});
   static constexpr auto tensors = std::to_array<TensorRule>(
       {{"model.layers.*.self_attn.q_layernorm.norms.*", "blk.*.attn_q_norm", {Rows::stacked}},
        {"model.layers.*.self_attn.k_layernorm.norms.*", "blk.*.attn_k_norm", {Rows::stacked}}});
