@@ -304,6 +304,90 @@ TEST(FamilyKeys, ExpertsAreReadWithTheirRouting) {
   EXPECT_EQ(unturned.error().code(), Errc::unimplemented) << "heads are not rotated";
 }
 
+/// Reads a file of family F with heads of 64 and what `change` adds, for a host that gives embeddings or not.
+template <class F, class Change> Result<typename F::Config> read_whole(Change change, bool given = false) {
+  const std::string family(F::names[0]);
+  test::GgufWriter w;
+  for (const auto& [key, value] :
+       {std::pair{"context_length", 2048u}, std::pair{"embedding_length", 256u}, std::pair{"block_count", 3u},
+        std::pair{"attention.head_count", 4u}, std::pair{"feed_forward_length", 48u}})
+    w.add(family + "." + key, value);
+  constexpr bool encoder = std::is_base_of_v<model::EncoderFamily, F>;
+  w.add(family + (encoder ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon"), 1e-5f);
+  change(w, family + ".");
+  w.add_f32("token_embd.weight", {256, 4}, std::vector<float>(1024, 0.5f));
+  const test::ModelFile bytes(w.build());
+  const auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
+  if (!file) return pass(file);
+  model::ConfigReader meta(*file, family, {.context = 1000, .given_embeddings = given});
+  typename F::Config config;
+  if (auto r = model::read_config<F>(meta, config); !r) return pass(r);
+  return config;
+}
+
+/// Rows of images stand on several axes, which only a family of images computes.
+TEST(FamilyKeys, SectionsOfTheRotationAreOfTextAlone) {
+  const auto glm = [](bool sections, bool given) {
+    return read_whole<model::Glm4>(
+        [&](test::GgufWriter& w, const std::string& of) {
+          if (sections) w.add_array(of + "rope.dimension_sections", std::vector<std::int32_t>{8, 12, 12, 0});
+        },
+        given);
+  };
+  EXPECT_EQ(glm(false, false)->rope.style, ops::RopeStyle::interleaved);
+  EXPECT_EQ(glm(true, false)->rope.style, ops::RopeStyle::neox);
+  EXPECT_EQ(glm(true, false)->sections, (model::RopeSections{8, 12, 12, 0}));
+  EXPECT_TRUE(glm(false, true));
+  const auto refused = glm(true, true);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::unimplemented);
+  EXPECT_EQ(
+      refused.error().text(),
+      "glm4.rope.dimension_sections gives rows of images positions on several axes, expected no given embeddings");
+}
+
+TEST(FamilyKeys, WithoutExpertsEveryLayerOfDeepseekLeads) {
+  const auto dense = [](std::uint32_t leading, std::uint32_t shared) {
+    return read_whole<model::Deepseek2>([&](test::GgufWriter& w, const std::string& of) {
+      for (const auto& [key, value] :
+           {std::pair{"attention.head_count_kv", 1u}, std::pair{"attention.kv_lora_rank", 16u},
+            std::pair{"attention.key_length", 20u}, std::pair{"attention.value_length", 16u},
+            std::pair{"attention.key_length_mla", 12u}, std::pair{"attention.value_length_mla", 8u},
+            std::pair{"rope.dimension_count", 4u}, std::pair{"expert_feed_forward_length", 48u},
+            std::pair{"expert_shared_count", shared}, std::pair{"leading_dense_block_count", leading}})
+        w.add(of + key, value);
+    });
+  };
+  const auto config = dense(3, 0);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->experts.count, 0u);
+  EXPECT_EQ(config->experts.first_layer, 3u);
+  EXPECT_EQ(dense(3, 1).error().code(), Errc::unimplemented) << "an expert that every token takes";
+  const auto some = dense(1, 0);
+  ASSERT_FALSE(some);
+  EXPECT_EQ(some.error().text(),
+            "deepseek2.leading_dense_block_count changes what the model computes, but its family does not read it; "
+            "expected 3, all layers, without experts");
+}
+
+TEST(FamilyKeys, ExpertsOfAnEncoderComeEveryFewLayers) {
+  const auto encoder = [](std::uint32_t period, std::uint32_t leading) {
+    return read_whole<model::NomicBertMoe>([&](test::GgufWriter& w, const std::string& of) {
+      for (const auto& [key, value] :
+           {std::pair{"expert_count", 4u}, std::pair{"expert_used_count", 2u}, std::pair{"moe_every_n_layers", period},
+            std::pair{"leading_dense_block_count", leading}})
+        w.add(of + key, value);
+      w.add(of + "attention.causal", false);
+    });
+  };
+  const auto config = encoder(2, 0);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->period, 2u);
+  EXPECT_EQ(config->experts.ff, 48u);
+  EXPECT_EQ(encoder(1, 0).error().text(), "nomic-bert-moe.moe_every_n_layers is 1, expected 2 or more");
+  EXPECT_EQ(encoder(2, 1).error().text(), "nomic-bert-moe.leading_dense_block_count is 1, expected 0");
+}
+
 /// Only the number of layers tells the largest models, whose scores are scaled by the width over the heads.
 TEST(FamilyKeys, TheLargestGemmaScalesScoresByTheWidthOfAHead) {
   const auto scale = [](auto family, std::uint32_t layers) {

@@ -78,6 +78,23 @@ TEST(RecurrentKeys, MambaHasNoAttentionAndNoMlp) {
           "expected 0");
 }
 
+TEST(RecurrentKeys, NormsOfMambaAreTheSecondFamilys) {
+  const auto opens = [](bool norms) {
+    test::GgufWriter w;
+    w.add("mamba.ssm.dt_b_c_rms", norms);
+    const test::ModelFile bytes(w.build());
+    const auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
+    return file && model::FalconMamba::opens(model::ConfigReader(*file, "mamba", {}));
+  };
+  EXPECT_TRUE(opens(true));
+  EXPECT_FALSE(opens(false));
+  const auto config = read_file<model::FalconMamba>([](test::GgufWriter& w, const std::string& of) {
+    add_ssm(w, of, 16, 0);
+    w.add(of + "ssm.dt_b_c_rms", true);
+  });
+  EXPECT_TRUE(config) << config.error().text();
+}
+
 TEST(RecurrentKeys, HeadsAndGroupsDivideTheirChannels) {
   const auto mamba2 = [](std::uint32_t rank, std::uint32_t groups) {
     return read_file<model::Mamba2>([&](test::GgufWriter& w, const std::string& of) { add_ssm(w, of, rank, groups); });
