@@ -489,7 +489,57 @@ def grouped_query():
          known=[6], num_heads=4, kv_num_heads=2, local_window_size=1)
 
 
+def early_forms():
+    """What later forms say by an operand, and softmaxes over all axes from one on."""
+    x = floats(2, 3, 4)
+    flat = x.reshape(2, 12)
+    normal = softmax(flat)
+    case("softmax_from_axis", "Softmax", [x], [f32(normal.reshape(x.shape))], 12)
+    case("log_softmax_from_axis", "LogSoftmax", [x], [f32(np.log(normal).reshape(x.shape))], 11, axis=-2)
+    most = np.zeros((6, 4), np.float32)
+    most[np.arange(6), x.reshape(6, 4).argmax(1)] = 1
+    case("hardmax_from_axis", "Hardmax", [x], [most.reshape(x.shape)], 11, axis=2)
+    case("squeeze_attribute", "Squeeze", [x[:, :1, None]], [x[:, 0]], 12, axes=[1, -2])
+    case("unsqueeze_attribute", "Unsqueeze", [x], [x[:, None, :, :, None]], 12, axes=[-1, 1])
+    case("split_attribute", "Split", [x], [x[..., :1], x[..., 1:]], 12, axis=-1, split=[1, 3])
+    case("reduce_sum_attribute", "ReduceSum", [x], [f32(x.sum((0, 2)))], 12, axes=[0, -1], keepdims=0)
+    case("clip_attributes", "Clip", [x], [x.clip(-0.5, 1)], 10, min=-0.5, max=1.0)
+    case("clip_attribute", "Clip", [x], [x.clip(max=0.25)], 6, max=0.25)
+    case("pad_attributes", "Pad", [x], [np.pad(x[:, 1:], ((0, 1), (0, 0), (2, 0)), constant_values=1.5)], 10,
+         pads=[0, -1, 2, 1, 0, 0], value=1.5)
+    case("slice_attributes", "Slice", [x], [x[:, 1:, -3:3]], 9, starts=[1, -3], ends=[9, -1], axes=[1, 2])
+    case("slice_attributes_all", "Slice", [x], [x[:1, 1:2]], 9, starts=[0, 1], ends=[1, 2])
+    order = np.argsort(-x, axis=1, kind="stable")[:, :2]
+    best = np.take_along_axis(x, order, 1)
+    case("top_k_attribute", "TopK", [x], [best, order], 9, axis=1, k=2)
+    case("top_k_operand", "TopK", [x, i64(2)], [best, order], 10, known=[1], axis=1)
+    case("arg_max_early", "ArgMax", [x], [x.argmax(1)[:, None]], 11, axis=1)
+    case("arg_min_early", "ArgMin", [x], [x.argmin(2)], 8, axis=2, keepdims=0)
+    image = floats(1, 4, 4, 6)
+    pairs = image.reshape(1, 4, 2, 2, 3, 2)
+    case("max_pool_early", "MaxPool", [image], [pairs.max((3, 5))], 8, kernel_shape=[2, 2], strides=[2, 2])
+    case("average_pool_early", "AveragePool", [image], [f32(pairs.mean((3, 5)))], 7, kernel_shape=[2, 2], strides=[2, 2])
+    deep = image.reshape(1, 2, 2, 1, 4, 6).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 8, 12)
+    case("depth_to_space_early", "DepthToSpace", [image], [deep], 1, blocksize=2)
+    case("dropout_early", "Dropout", [x], [x], 7, ratio=0.9)
+
+
+def scatters():
+    data, more = floats(4, 3), floats(2, 3)
+    places = np.array([[0, -2, 0], [3, 2, 0]], np.int64)
+    each, rows = data.copy(), data.copy()
+    for i in range(2):
+        for k in range(3):
+            each[places[i, k], k] *= more[i, k]
+        rows[2] *= more[i]
+    case("scatter_elements_mul", "ScatterElements", [data, places, more], [each], 18, reduction="mul")
+    case("scatter_nd_mul_same", "ScatterND", [data, np.array([[2], [-2]], np.int64), more], [rows], 18, reduction="mul")
+    counts = np.array([2, 3, 5, 7], np.int32)
+    case("scatter_elements_mul_integers", "ScatterElements", [counts, i64(1, 1, 3), np.array([4, 5, -1], np.int32)],
+         [np.array([2, 60, 5, -7], np.int32)], 16, reduction="mul")
+
+
 if __name__ == "__main__":
     for part in (elementwise, reductions, windows, shapes, norms, attention, rotary, images, quantised, signals, fused,
-                 fused_attention):
+                 fused_attention, early_forms, scatters):
         part()

@@ -221,6 +221,10 @@ class NodeCall {
     }
     return list;
   }
+  /// The integers that earlier forms say by an attribute and later ones by operand `i`; none where the node has neither.
+  [[nodiscard]] IntList ints_said(std::size_t i, std::string_view what) noexcept {
+    return has(i) ? ints_in(i, what) : ints(what);
+  }
   /// The same of one integer.
   [[nodiscard]] std::int64_t int_in(std::size_t i, std::string_view what) noexcept {
     const IntList list = ints_in(i, what);

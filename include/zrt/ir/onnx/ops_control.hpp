@@ -138,6 +138,19 @@ inline void if_(NodeCall& n) noexcept {
   for (std::size_t i = 0; i < results.size() && !n.failed(); ++i) n.out(i, results[i]);
 }
 
+/// Entry `i` of the first axis of x.
+[[nodiscard]] inline Tensor entry_of(NodeCall& n, const Tensor& x, std::int64_t i) noexcept {
+  const IntList shape = n.shape(x);
+  IntList left;
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) left.push(shape[axis]);
+  return reshape(slice_axis(x, shape, 0, i, 1), left);
+}
+/// x as one entry of a new first axis.
+[[nodiscard]] inline Tensor as_entry(NodeCall& n, const Tensor& x) noexcept {
+  IntList shape{1};
+  for (const std::int64_t extent : n.shape(x)) shape.push(extent);
+  return reshape(x, shape);
+}
 [[nodiscard]] inline bool known_false(const Value& v) noexcept {
   return v.known && !v.data.empty() && v.data[0] == std::byte{0};
 }
@@ -175,10 +188,8 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
     if (!condition.known) return n.unsupported("a loop with scan outputs whose condition is computed");
     for (std::size_t i = 0; i < carries; ++i) carried[i] = results[i + 1];
     for (std::size_t i = 0; i < stacked.size(); ++i) {
-      const Tensor y = n.tensor_of(results[1 + carries + i]);
-      IntList shape{1};
-      for (const std::int64_t extent : n.shape(y)) shape.push(extent);
-      if (auto r = stacked[i].push_back(reshape(y, shape)); !r) return n.fail(r.error());
+      if (auto r = stacked[i].push_back(as_entry(n, n.tensor_of(results[1 + carries + i]))); !r)
+        return n.fail(r.error());
     }
   }
   if (n.failed()) return;
@@ -409,6 +420,49 @@ inline void scan(NodeCall& n) noexcept {
     const ScanWay way = scan_way(n, "scan_output_axes", "scan_output_directions", i - count, y.shape().size());
     if (n.failed()) return;
     n.out(i, front_to_axis(way.backward ? reverse(n, y, 0) : y, way.axis));
+  }
+}
+/// Scan of opset 8: operands after the first and results have a batch in front, which a scan of its own goes over for
+/// each entry. Operand 0 would give the sequences' lengths.
+inline void scan_batches(NodeCall& n) noexcept {
+  const auto graph = graph_of(n, "body");
+  const std::int64_t scanned = n.integer("num_scan_inputs", 0);
+  if (n.has(0)) return n.unsupported("a scan of sequences with lengths of their own");
+  if (n.failed()) return;
+  if (scanned < 1 || static_cast<std::size_t>(scanned) >= n.inputs())
+    return n.fail(Errc::invalid_params, "num_scan_inputs is ", scanned, " of ", n.inputs());
+  const std::size_t count = n.inputs() - 1 - static_cast<std::size_t>(scanned);
+  const IntList directions = n.ints("directions");
+  Captures captures(n.allocator());
+  if (auto r = captures.add(*graph, n.scope(), n.allocator()); !r) return n.fail(r.error());
+  Vector<Tensor> xs(n.allocator());
+  for (std::size_t i = 1; i < n.inputs(); ++i) {
+    Tensor x = n.in(i);
+    if (n.rank(i) < (i > count ? 2u : 1u)) return n.fail(Errc::shape_mismatch, "input ", i, " has no batch");
+    if (n.shape(i)[0] != n.shape(1)[0])
+      return n.fail(Errc::shape_mismatch, "input ", i, " is of a batch of ", n.shape(i)[0], ", input 1 of ",
+                    n.shape(1)[0]);
+    if (i > count && i - 1 - count < directions.size() && directions[i - 1 - count] != 0) x = reverse(n, x, 1);
+    if (auto r = xs.push_back(x); !r) return n.fail(r.error());
+  }
+  Vector<Vector<Tensor>> stacked(n.allocator());
+  for (std::size_t i = 0; i < n.outputs(); ++i)
+    if (auto r = stacked.push_back(Vector<Tensor>(n.allocator())); !r) return n.fail(r.error());
+  const ScannedBody body{*graph, count, n.outputs() < count ? 0 : n.outputs() - count, false};
+  for (std::int64_t entry = 0; entry < n.shape(1)[0] && !n.failed(); ++entry) {
+    Vector<Tensor> states(n.allocator());
+    Vector<Tensor> rows(n.allocator());
+    for (std::size_t i = 0; i < xs.size(); ++i)
+      if (auto r = (i < count ? states : rows).push_back(entry_of(n, xs[i], entry)); !r) return n.fail(r.error());
+    const auto results = scan_over(n, body, states.span(), rows.span(), captures);
+    for (std::size_t i = 0; results && i < n.outputs() && !n.failed(); ++i) {
+      const Tensor y = (*results)[i < count ? i : i + captures.names.size()];
+      if (auto r = stacked[i].push_back(as_entry(n, y)); !r) return n.fail(r.error());
+    }
+  }
+  for (std::size_t i = 0; i < n.outputs() && !n.failed(); ++i) {
+    if (stacked[i].empty()) return n.unsupported("a scan of an empty batch");
+    n.out(i, concat(stacked[i].span(), 0, n.b()));
   }
 }
 

@@ -204,8 +204,9 @@ inline void identity(NodeCall& n) noexcept {
   const Value v = n.any_value(0);
   if (n.has_out(0)) n.bind(n.node().outputs[0], v);
 }
-/// Dropout of a finished model; with training_mode only for a ratio of 0.
+/// Dropout of a finished model; with training_mode, which came with opset 12, only for a ratio of 0.
 inline void dropout(NodeCall& n) noexcept {
+  if (n.opset() < 12 && n.has_out(1)) return n.unsupported("the mask of a dropout before opset 12");
   const bool training = n.has(2) && n.int_in(2, "training_mode") != 0;
   const bool keeps = !training || (n.has(1) && n.real_in(1, 0, "ratio") == 0);
   if (!keeps) return n.unsupported("dropout in training draws random numbers");
@@ -260,6 +261,9 @@ inline void clip(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   if (n.has(1)) x = n.b().maximum(x, n.in(1));
   if (n.has(2)) x = n.b().minimum(x, n.in(2));
+  // Attributes until opset 10.
+  if (n.has_attribute("min")) x = n.b().maximum(x, scalar_like(x, n.real("min", 0)));
+  if (n.has_attribute("max")) x = n.b().minimum(x, scalar_like(x, n.real("max", 0)));
   n.out(0, x);
 }
 

@@ -92,18 +92,41 @@ inline void gather_elements(NodeCall& n) noexcept {
   if (kind != "add") n.unsupported("reduction ", zrt::slice(kind, 0, 20));
   return choice_index("scatter_reduce", "reduce", "add");
 }
+/// x [all, width] with row i of `updates` multiplied into the row that entry i of `places` names, one after the other.
+[[nodiscard]] inline Tensor multiply_rows(NodeCall& n, const Tensor& x, const Tensor& places,
+                                          const Tensor& updates) noexcept {
+  Builder& b = n.b();
+  const std::int64_t width = n.shape(x)[1];
+  const ptir::RegionId step = b.region(Name("multiply"), [&] {
+    const Tensor all = b.parameter(x.type());
+    const Tensor place = reshape(b.parameter({DType::si64, {}}), {1});
+    const Tensor update = b.parameter({x.dtype(), shape_of(b, {width})});
+    const Tensor row = b.take(all, place) * reshape(update, {1, width});
+    b.result(b.scatter_reduce(choice_index("scatter_reduce", "reduce", "replace"), all,
+                              broadcast(reshape(place, {1, 1}), {1, width}), row, 0));
+  });
+  const Tensor operands[]{x, places, updates};
+  return b.emit("scan", operands, {Attribute::region(step), Attribute::integer(1), Attribute::integer(0)})[0];
+}
+/// x [all, width] with row i of `updates` combined into the row that entry i of `places` names, as `reduction` says.
+[[nodiscard]] inline Tensor scatter_rows(NodeCall& n, const Tensor& x, const Tensor& places,
+                                         const Tensor& updates) noexcept {
+  if (n.text("reduction", "none") == "mul") return multiply_rows(n, x, places, updates);
+  const IntList rows = n.shape(updates);
+  const Tensor at = broadcast(reshape(places, {rows[0], 1}), rows);
+  return n.b().scatter_reduce(scatter_kind(n), x, at, updates, 0);
+}
 inline void scatter_elements(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   const IntList shape = n.shape(0);
   const IntList extents = n.shape(1);
   const std::size_t axis = n.axis("axis", 0, shape.size());
-  const std::uint64_t kind = scatter_kind(n);
   if (n.failed()) return;
   if (extents.size() != shape.size()) return n.fail(Errc::shape_mismatch, "indices must have the axes of x");
   const Tensor places = flat_places(n, index_operand(n, 1), shape, axis);
   const std::int64_t count = product(extents);
   const Tensor flat =
-      n.b().scatter_reduce(kind, reshape(x, {product(shape)}), reshape(places, {count}), reshape(n.in(2), {count}), 0);
+      scatter_rows(n, reshape(x, {product(shape), 1}), reshape(places, {count}), reshape(n.in(2), {count, 1}));
   n.out(0, reshape(flat, shape));
 }
 /// Rows of x flattened over its first axes, named by the last axis of the indices.
@@ -160,13 +183,10 @@ inline void gather_nd(NodeCall& n) noexcept {
   n.out(0, reshape(n.b().take(reshape(n.in(0), {r.all, r.width}), r.rows), result));
 }
 inline void scatter_nd(NodeCall& n) noexcept {
-  const std::uint64_t kind = scatter_kind(n);
   const RowPlaces r = row_places(n, 0);
   if (n.failed()) return;
-  const Tensor places = n.b().broadcast_to(reshape(r.rows, {r.count, 1}), shape_of(n.b(), {r.count, r.width}));
-  const Tensor y =
-      n.b().scatter_reduce(kind, reshape(n.in(0), {r.all, r.width}), places, reshape(n.in(2), {r.count, r.width}), 0);
-  n.out(0, reshape(y, n.shape(0)));
+  const Tensor x = reshape(n.in(0), {r.all, r.width});
+  n.out(0, reshape(scatter_rows(n, x, r.rows, reshape(n.in(2), {r.count, r.width})), n.shape(0)));
 }
 
 /// Writes `update` into a cache along an axis, from a place on that each batch entry names.
@@ -252,7 +272,7 @@ inline void one_hot(NodeCall& n) noexcept {
   n.out(0, b.select(hot, reshape(slice(values, {1}, {1}), {}), reshape(slice(values, {0}, {1}), {})));
 }
 inline void top_k(NodeCall& n) noexcept {
-  const std::int64_t k = n.int_in(1, "k");
+  const std::int64_t k = n.has(1) ? n.int_in(1, "k") : n.integer("k", -1);
   const std::size_t axis = n.axis("axis", -1, n.rank(0));
   const ptir::Results r =
       n.b().top_k(n.in(0), k, static_cast<std::int64_t>(axis), n.integer("largest", 1) != 0, DType::si64);

@@ -21,7 +21,7 @@ struct ReduceArgs {
 [[nodiscard]] inline ReduceArgs reduce_args(NodeCall& n) noexcept {
   ReduceArgs a{n.in(0), {}, n.integer("keepdims", 1) != 0, false};
   const std::size_t rank = n.rank(0);
-  const IntList given = n.has(1) ? n.ints_in(1, "axes") : n.ints("axes");
+  const IntList given = n.ints_said(1, "axes");
   if (given.empty() && n.integer("noop_with_empty_axes", 0) != 0) {
     a.nothing = true;
   } else if (given.empty()) {
@@ -105,27 +105,29 @@ inline void reduce_prod(NodeCall& n) noexcept {
   n.out(0, reshape(y, result));
 }
 
-[[nodiscard]] inline std::int64_t softmax_axis(NodeCall& n) noexcept {
-  return static_cast<std::int64_t>(n.axis("axis", -1, n.rank(0)));
-}
-inline void softmax(NodeCall& n) noexcept {
-  const Tensor x = widened(n.in(0));
-  const std::int64_t axis = softmax_axis(n);
+[[nodiscard]] inline Tensor softmax_of(NodeCall& n, const Tensor& x, std::int64_t axis) noexcept {
   const Tensor e = n.b().exp(x - reduce(kMax, x, {axis}, true));
-  n.out(0, as_type(e / reduce(kSum, e, {axis}, true), n.dtype(0)));
+  return e / reduce(kSum, e, {axis}, true);
 }
 [[nodiscard]] inline Tensor log_softmax_of(NodeCall& n, const Tensor& x, std::int64_t axis) noexcept {
   const Tensor shifted = x - reduce(kMax, x, {axis}, true);
   return shifted - n.b().log(reduce(kSum, n.b().exp(shifted), {axis}, true));
 }
-inline void log_softmax(NodeCall& n) noexcept {
-  n.out(0, as_type(log_softmax_of(n, widened(n.in(0)), softmax_axis(n)), n.dtype(0)));
-}
-inline void hardmax(NodeCall& n) noexcept {
-  const Tensor x = n.in(0);
-  const std::int64_t axis = softmax_axis(n);
+[[nodiscard]] inline Tensor hardmax_of(NodeCall& n, const Tensor& x, std::int64_t axis) noexcept {
   const Tensor most = n.b().arg_max(x, axis, true, DType::si64);
-  n.out(0, n.b().cast(n.b().eq(n.b().iota(x.shape(), DType::si64, axis), most), x.dtype()));
+  return n.b().cast(n.b().eq(n.b().iota(x.shape(), DType::si64, axis), most), x.dtype());
+}
+/// A softmax or a relative of it, along one axis.
+template <Tensor (*F)(NodeCall&, const Tensor&, std::int64_t) noexcept> void along_axis(NodeCall& n) noexcept {
+  const auto axis = static_cast<std::int64_t>(n.axis("axis", -1, n.rank(0)));
+  n.out(0, as_type(F(n, widened(n.in(0)), axis), n.dtype(0)));
+}
+/// The same before opset 13: along all axes from `axis` on together.
+template <Tensor (*F)(NodeCall&, const Tensor&, std::int64_t) noexcept> void along_axes_from(NodeCall& n) noexcept {
+  const IntList shape = n.shape(0);
+  const std::size_t axis = n.axis("axis", 1, shape.size());
+  const Tensor rows = reshape(widened(n.in(0)), {product(shape, 0, axis), product(shape, axis, shape.size())});
+  n.out(0, as_type(reshape(F(n, rows, 1), shape), n.dtype(0)));
 }
 
 inline void arg_extreme(NodeCall& n, bool largest) noexcept {

@@ -58,16 +58,15 @@ inline void flatten(NodeCall& n) noexcept {
     if (n.axis_of(axes[before], rank) == axis) n.fail(Errc::invalid_params, "axes names axis ", axis, " twice");
   return axis;
 }
-/// The axes of squeeze and unsqueeze.
-[[nodiscard]] inline IntList listed_axes(NodeCall& n, std::size_t rank) noexcept {
+/// `given` counted from 0 among `rank` axes.
+[[nodiscard]] inline IntList axes_of(NodeCall& n, const IntList& given, std::size_t rank) noexcept {
   IntList axes;
-  const IntList given = n.has(1) ? n.ints_in(1, "axes") : IntList{};
   for (const std::int64_t axis : given) axes.push(static_cast<std::int64_t>(n.axis_of(axis, rank)));
   return axes;
 }
 inline void squeeze(NodeCall& n) noexcept {
   const IntList shape = n.shape(0);
-  const IntList axes = listed_axes(n, shape.size());
+  const IntList axes = axes_of(n, n.ints_said(1, "axes"), shape.size());
   IntList left;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const bool named = axes.has(static_cast<std::int64_t>(i));
@@ -78,8 +77,9 @@ inline void squeeze(NodeCall& n) noexcept {
 }
 inline void unsqueeze(NodeCall& n) noexcept {
   const IntList shape = n.shape(0);
-  const std::size_t more = n.ints_in(1, "axes").size();
-  const IntList axes = listed_axes(n, shape.size() + more);
+  const IntList given = n.ints_said(1, "axes");
+  const std::size_t more = given.size();
+  const IntList axes = axes_of(n, given, shape.size() + more);
   IntList result;
   std::size_t from = 0;
   for (std::size_t i = 0; i < shape.size() + more; ++i)
@@ -225,7 +225,7 @@ inline void split(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   const IntList shape = n.shape(0);
   const std::size_t axis = n.axis("axis", 0, shape.size());
-  IntList parts = n.has(1) ? n.ints_in(1, "split") : IntList{};
+  IntList parts = n.ints_said(1, "split");
   if (n.failed() || n.outputs() == 0) return;
   if (n.outputs() > IntList::kCapacity)
     return n.fail(Errc::limit_exceeded, n.outputs(), " parts, at most ", IntList::kCapacity, " are read");
@@ -285,7 +285,7 @@ inline void split(NodeCall& n) noexcept {
 inline void pad_(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   const IntList shape = n.shape(0);
-  IntList pads = n.ints_in(1, "pads");
+  IntList pads = n.ints_said(1, "pads");
   const std::string_view mode = n.text("mode", "constant");
   if (n.has(3)) {
     const IntList axes = n.ints_in(3, "axes");
@@ -318,7 +318,8 @@ inline void pad_(NodeCall& n) noexcept {
     sizes[i] = shape[i] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
   }
   if (mode == "constant") {
-    const Tensor value = n.has(2) ? known_scalar(n, 2, x.dtype(), "constant_value") : scalar_like(x, 0);
+    const Tensor value =
+        n.has(2) ? known_scalar(n, 2, x.dtype(), "constant_value") : scalar_like(x, n.real("value", 0));
     return n.out(0, pad(slice(x, first, sizes), low, high, IntList::of(shape.size(), 0), value));
   }
   if (mode != "reflect" && mode != "edge" && mode != "wrap") return n.unsupported("mode ", zrt::slice(mode, 0, 20));

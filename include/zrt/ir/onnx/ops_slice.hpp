@@ -59,9 +59,9 @@ struct SliceRange {
 inline void slice_(NodeCall& n) noexcept {
   const Value v = n.value(0);
   const IntList shape = n.shape(0);
-  const IntList starts = n.ints_in(1, "starts");
-  const IntList ends = n.ints_in(2, "ends");
-  IntList axes = n.has(3) ? n.ints_in(3, "axes") : IntList{};
+  const IntList starts = n.ints_said(1, "starts");
+  const IntList ends = n.ints_said(2, "ends");
+  IntList axes = n.ints_said(3, "axes");
   IntList steps = n.has(4) ? n.ints_in(4, "steps") : IntList{};
   if (axes.empty()) axes = ascending(starts.size());
   if (steps.empty()) steps = IntList::of(starts.size(), 1);
