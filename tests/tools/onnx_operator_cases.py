@@ -73,6 +73,8 @@ def attribute(name, x):
         return field(1, name) + field(3, x) + field(20, 2)
     if isinstance(x, str):
         return field(1, name) + field(4, x) + field(20, 3)
+    if isinstance(x[0], float):
+        return field(1, name) + b"".join(field(7, v) for v in x) + field(20, 6)
     return field(1, name) + b"".join(field(8, int(v)) for v in x) + field(20, 7)
 
 
@@ -539,7 +541,63 @@ def scatters():
          [np.array([2, 60, 5, -7], np.int32)], 16, reduction="mul")
 
 
+def selections():
+    """What gives as much as its data says, of data that is known."""
+    x = floats(3, 4)
+    some = np.array([True, False, True])
+    case("compress_axis", "Compress", [x, some], [x[:, [0, 2]]], 11, known=[1], axis=-1)
+    case("compress_all", "Compress", [x, some], [x.reshape(-1)[[0, 2]]], 9, known=[1])
+    case("compress_nothing", "Compress", [x, ~some & some], [x[:0]], 11, known=[1], axis=0)
+    for dtype in (np.int8, np.uint64, np.float16):
+        values = np.array([[3, 1, 3, 0], [1, 1, 1, 5], [3, 1, 3, 0]]).astype(dtype)
+        values[values == 5] = np.uint64(2**64 - 1) if dtype == np.uint64 else np.int8(-3)
+        y, first, which, count = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+        case("unique_" + np.dtype(dtype).name, "Unique", [values], [y, first, which.reshape(-1), count], 11, known=[0])
+        y, first, which, count = np.unique(values, axis=1, return_index=True, return_inverse=True, return_counts=True)
+        case("unique_columns_" + np.dtype(dtype).name, "Unique", [values], [y, first, which.reshape(-1), count], 11,
+             known=[0], axis=-1)
+    values = np.array([[2, 2], [1, 3], [2, 2], [0, 1]], np.int32)
+    case("unique_rows_in_order", "Unique", [values], [values[[0, 1, 3]], None, i64(0, 1, 0, 2)], 11, known=[0], axis=0,
+         sorted=0)
+    boxes = f32([[[0, 0, 2, 2], [2, 2, 0, 0.5], [0, 3, 2, 5], [0, 0, 2, 1.9]]])
+    scores = f32([[[0.5, 0.9, 0.2, 0.9], [0.1, 0.0, 0.8, 0.3]]])
+    case("non_max_suppression", "NonMaxSuppression", [boxes, scores, i64(3), f32(0.5)],
+         [np.array([[0, 0, 1], [0, 0, 2], [0, 1, 2], [0, 1, 3]], np.int64)], 11, known=[0, 1, 2, 3])
+    case("non_max_suppression_none", "NonMaxSuppression", [boxes, scores], [np.zeros((0, 3), np.int64)], 10,
+         known=[0, 1])
+    places = np.array([[200, 7, 250], [3, 255, 3]], np.uint8)
+    case("arg_min_unsigned", "ArgMin", [places], [places.argmin(1)[:, None]], 13, axis=1)
+
+
+def grams():
+    """Pool: (2) (3), (5, 4) (4, 4); columns 3, 0, 1, 3."""
+    pool = dict(pool_int64s=[2, 3, 5, 4, 4, 4], ngram_counts=[0, 2], ngram_indexes=[3, 0, 1, 3], min_gram_length=1,
+                max_gram_length=2, max_skip_count=1)
+    x = np.array([[2, 5, 4, 4, 2], [5, 3, 4, 4, 4]], np.int64)
+    ones, pairs = [(2,), (3,)], [(5, 4), (4, 4)]
+    counts = np.zeros((2, 4))
+    for row in range(2):
+        for i, (token,) in enumerate(ones):
+            counts[row, i] = (x[row] == token).sum()
+        for i, pair in enumerate(pairs):
+            for step in (1, 2):
+                counts[row, 2 + i] += sum((x[row, k], x[row, k + step]) == pair for k in range(5 - step))
+    weights = [0.5, 2.0, -1.0, 0.25]
+
+    def columns(values):
+        y = np.zeros((2, 4), np.float32)
+        for i, column in enumerate(pool["ngram_indexes"]):
+            y[:, column] += values[:, i]
+        return y
+
+    case("tf_idf_counts", "TfIdfVectorizer", [x], [columns(counts)], 9, mode="TF", **pool)
+    case("tf_idf_one_row", "TfIdfVectorizer", [x[1].astype(np.int32)], [columns(counts)[1]], 9, mode="TF", **pool)
+    case("tf_idf_weights", "TfIdfVectorizer", [x], [columns((counts > 0) * weights)], 9, mode="IDF", weights=weights,
+         **pool)
+    case("tf_idf_both", "TfIdfVectorizer", [x], [columns(counts * weights)], 9, mode="TFIDF", weights=weights, **pool)
+
+
 if __name__ == "__main__":
     for part in (elementwise, reductions, windows, shapes, norms, attention, rotary, images, quantised, signals, fused,
-                 fused_attention, early_forms, scatters):
+                 fused_attention, early_forms, scatters, selections, grams):
         part()

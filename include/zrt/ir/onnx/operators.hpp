@@ -5,6 +5,7 @@
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_attention.hpp>
 #include <zrt/ir/onnx/ops_control.hpp>
+#include <zrt/ir/onnx/ops_grams.hpp>
 #include <zrt/ir/onnx/ops_image.hpp>
 #include <zrt/ir/onnx/ops_index.hpp>
 #include <zrt/ir/onnx/ops_layout.hpp>
@@ -16,6 +17,7 @@
 #include <zrt/ir/onnx/ops_recurrent.hpp>
 #include <zrt/ir/onnx/ops_reduce.hpp>
 #include <zrt/ir/onnx/ops_resize.hpp>
+#include <zrt/ir/onnx/ops_selection.hpp>
 #include <zrt/ir/onnx/ops_sequence.hpp>
 #include <zrt/ir/onnx/ops_signal.hpp>
 #include <zrt/ir/onnx/ops_training.hpp>
@@ -67,6 +69,7 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"CenterCropPad", 18, &translate::center_crop_pad},
     {"Clip", 6, &translate::clip},
     {"Col2Im", 18, &translate::col2im},
+    {"Compress", 9, &translate::compress},
     {"Concat", 4, &translate::concat_},
     {"ConcatFromSequence", 11, &translate::concat_from_sequence},
     {"Constant", 1, &translate::constant},
@@ -144,6 +147,7 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"Mul", 7, &translate::arithmetic<&Builder::mul, '*'>},
     {"Neg", 6, &translate::neg},
     {"NegativeLogLikelihoodLoss", 12, &translate::negative_log_likelihood_loss},
+    {"NonMaxSuppression", 10, &translate::non_max_suppression},
     {"NonZero", 9, &translate::non_zero},
     {"Not", 1, &translate::not_},
     {"OneHot", 9, &translate::one_hot},
@@ -216,11 +220,13 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"Tan", 7, &translate::kernel_unary<FloatUnary<kernels::Tan>>},
     {"Tanh", 6, &translate::unary<&Builder::tanh>},
     {"TensorScatter", 24, &translate::tensor_scatter},
+    {"TfIdfVectorizer", 9, &translate::tf_idf_vectorizer},
     {"ThresholdedRelu", 10, &translate::thresholded_relu},
     {"Tile", 6, &translate::tile_},
     {"TopK", 1, &translate::top_k},
     {"Transpose", 1, &translate::transpose_},
     {"Trilu", 14, &translate::trilu},
+    {"Unique", 11, &translate::unique},
     {"Unsqueeze", 1, &translate::unsqueeze},
     {"Upsample", 9, &translate::upsample},
     {"Where", 9, &translate::where},

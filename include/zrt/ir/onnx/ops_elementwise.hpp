@@ -94,13 +94,18 @@ inline void bit_shift(NodeCall& n) noexcept {
     return n.fail(Errc::invalid_params, "direction is ", zrt::slice(direction, 0, 20), ", expected LEFT or RIGHT");
   direction == "LEFT" ? kernel_binary<kernels::ShiftLeft>(n) : kernel_binary<kernels::ShiftRight>(n);
 }
-inline void bitwise_not(NodeCall& n) noexcept {
-  const Tensor x = n.in(0);
+/// The whole number of a type whose bits are all set.
+[[nodiscard]] inline Tensor known_ones(NodeCall& n, DType dtype) noexcept {
   const std::array<std::byte, 8> ones{std::byte{0xff}, std::byte{0xff}, std::byte{0xff}, std::byte{0xff},
                                       std::byte{0xff}, std::byte{0xff}, std::byte{0xff}, std::byte{0xff}};
-  if (!is_integer(x.dtype()) || info(x.dtype()).block_elems != 1)
-    return n.fail(Errc::dtype_mismatch, "x is of ", name(x.dtype()), ", expected whole numbers");
-  const Tensor all = n.b().literal({x.dtype(), {}}, Span(ones).first(info(x.dtype()).block_bytes));
+  if (!is_integer(dtype) || info(dtype).block_elems != 1)
+    n.fail(Errc::dtype_mismatch, "x is of ", name(dtype), ", expected whole numbers");
+  return n.b().literal({dtype, {}}, Span(ones).first(n.failed() ? 0 : info(dtype).block_bytes));
+}
+inline void bitwise_not(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const Tensor all = known_ones(n, x.dtype());
+  if (n.failed()) return;
   n.out(0, custom1(n, SameBinary<kernels::BitXor>::target, {x, n.b().broadcast_to(all, x.shape())}, {}, x.type()));
 }
 /// The number that every element of operand `i` is known to be, if it is one.

@@ -227,32 +227,6 @@ inline void tensor_scatter(NodeCall& n) noexcept {
                        b.broadcast_to(at, shape_of(b, {count, width})), reshape(n.in(1), {count, width}), 0);
   n.out(0, reshape(flat, shape));
 }
-/// The places of the elements that are not zero, of a known value: how many there are decides the shape.
-inline void non_zero(NodeCall& n) noexcept {
-  const Value v = n.value(0);
-  if (!n.need_known(v, 0, "x")) return;
-  const IntList shape = n.shape(0);
-  const std::size_t width = info(v.type.dtype).block_bytes;
-  if (!is_computed(v.type.dtype)) return n.unsupported("x of ", name(v.type.dtype));
-  if (info(v.type.dtype).block_elems != 1 || !n.fits_table(product(shape))) return n.unsupported("x of 4-bit numbers");
-  Vector<std::int64_t> found(n.allocator());
-  for (std::int64_t i = 0; i < product(shape) && !n.failed(); ++i) {
-    std::array<std::byte, 8> number{};
-    cast_elements(v.type.dtype, v.data.data() + static_cast<std::size_t>(i) * width, DType::f64, number.data(), 0, 1);
-    if (std::bit_cast<double>(number) == 0) continue;
-    if (auto r = found.push_back(i); !r) n.fail(r.error());
-  }
-  Vector<std::int64_t> places(n.allocator());
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    for (const std::int64_t i : found)
-      if (auto r = places.push_back(i / product(shape, axis + 1, shape.size()) % shape[axis]); !r) n.fail(r.error());
-  if (n.failed()) return;
-  n.out_known(0,
-              {DType::si64,
-               shape_of(n.b(), {static_cast<std::int64_t>(shape.size()), static_cast<std::int64_t>(found.size())})},
-              as_bytes(places.span()));
-}
-
 inline void one_hot(NodeCall& n) noexcept {
   Builder& b = n.b();
   const IntList shape = n.shape(0);

@@ -136,10 +136,8 @@ inline void arg_extreme(NodeCall& n, bool largest) noexcept {
   const std::size_t axis = n.axis("axis", 0, shape.size());
   const bool keep = n.integer("keepdims", 1) != 0;
   const bool last = n.integer("select_last_index", 0) != 0;
-  if (!largest && info(x.dtype()).kind == DTypeKind::unsigned_integer)
-    return n.unsupported("the least of unsigned integers");
-  // -1 - x turns the order of all integers, where -x has no room for the least.
-  if (!largest) x = is_float(x.dtype()) ? -x : n.b().sub(n.b().scalar(x.dtype(), -1), x);
+  // -1 - x turns the order of all integers, the unsigned among them, where -x has no room for the least.
+  if (!largest) x = is_float(x.dtype()) ? -x : n.b().sub(known_ones(n, x.dtype()), x);
   if (last) x = reverse(n, x, axis);
   Tensor index = n.b().arg_max(x, static_cast<std::int64_t>(axis), keep, DType::si64);
   if (last) index = n.b().sub(n.b().scalar(DType::si64, static_cast<double>(shape[axis] - 1)), index);
