@@ -8,6 +8,7 @@
 // covers: zrt/ir/onnx/emit.hpp 90
 // covers: zrt/ir/onnx/operators.hpp 90
 // covers: zrt/ir/onnx/external_data.hpp 90
+// covers: zrt/ir/onnx/known_numbers.hpp 90
 // covers: zrt/ir/onnx/ops_attention.hpp 90
 // covers: zrt/ir/onnx/ops_control.hpp 90
 // covers: zrt/ir/onnx/ops_elementwise.hpp 90

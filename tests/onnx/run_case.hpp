@@ -30,32 +30,78 @@ struct CaseTensor {
   return outcome;
 }
 
-/// The tensors of `messages` under the names of the model's values, of which the last may have no message.
+/// The tensor of a message, for a value that a model declares to be a tensor of TypeProto `type`.
+///
+/// Errors: those of reading a tensor.
+[[nodiscard]] inline Result<CaseTensor> case_tensor(std::string_view message, std::string name, std::string_view type) {
+  const auto data = onnx::read_tensor(message, system_allocator());
+  if (!data) return pass(data);
+  CaseTensor t;
+  t.name = std::move(name);
+  t.program_type = data->type;
+  // The data set stores bf16 as the words of ui16; the model says what they are.
+  const auto declared = onnx::read_type(type, [](std::string_view, std::uint8_t) { return ir::ptir::Dim::any(); });
+  if (declared && declared->dtype == DType::bf16 && data->type.dtype == DType::ui16) t.program_type.dtype = DType::bf16;
+  t.type.dtype = t.program_type.dtype;
+  for (const ir::ptir::Dim dim : data->type.shape.view())
+    t.type.shape = t.type.shape.appended(static_cast<std::uint32_t>(dim.constant()));
+  t.bytes.assign(data->data.begin(), data->data.end());
+  return t;
+}
+
+/// The tensors of a data set in order, and what the values are that are no tensors.
+struct CaseValues {
+  std::vector<CaseTensor> tensors{};
+  std::vector<onnx::InputLength> lengths{};
+};
+
+/// The last field of that number; none where there is none.
+[[nodiscard]] inline std::optional<std::string_view> field_in(std::string_view message, std::uint32_t number) {
+  std::optional<std::string_view> found;
+  (void)onnx::detail::each_field(message, [&](const onnx::WireField& f) -> Result<void> {
+    if (f.number == number) found = f.bytes;
+    return {};
+  });
+  return found;
+}
+
+/// What `messages` hold under the names of the model's values, of which the last may have no message: TensorProto,
+/// SequenceProto or OptionalProto, as the model declares the value.
 ///
 /// Errors: those of reading a tensor; Errc::shape_mismatch when there are more messages than values.
-[[nodiscard]] inline Result<std::vector<CaseTensor>> case_tensors(const std::vector<std::string>& messages,
-                                                                  const Vector<onnx::ValueView>& values) {
+[[nodiscard]] inline Result<CaseValues> case_values(const std::vector<std::string>& messages,
+                                                    const Vector<onnx::ValueView>& values) {
+  constexpr std::uint32_t kTensor = 3, kSequence = 5;
   if (messages.size() > values.size())
     return fail(Errc::shape_mismatch, messages.size(), " tensors for the ", values.size(), " values of the model");
-  std::vector<CaseTensor> tensors;
+  CaseValues all;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const auto data = onnx::read_tensor(messages[i], system_allocator());
-    if (!data) return pass(data);
-    CaseTensor t;
-    t.name = std::string(values[i].name);
-    t.program_type = data->type;
-    // The data set stores bf16 as the words of ui16; the model says what they are.
-    const auto declared =
-        onnx::read_type(values[i].type, [](std::string_view, std::uint8_t) { return ir::ptir::Dim::any(); });
-    if (declared && declared->dtype == DType::bf16 && data->type.dtype == DType::ui16)
-      t.program_type.dtype = DType::bf16;
-    t.type.dtype = t.program_type.dtype;
-    for (const ir::ptir::Dim dim : data->type.shape.view())
-      t.type.shape = t.type.shape.appended(static_cast<std::uint32_t>(dim.constant()));
-    t.bytes.assign(data->data.begin(), data->data.end());
-    tensors.push_back(std::move(t));
+    const std::string name(values[i].name);
+    const auto form = onnx::read_form(values[i].type);
+    if (!form) return pass(form);
+    std::optional<std::string_view> message = messages[i];
+    if (form->optional) message = field_in(*message, form->sequence ? kSequence : kTensor);
+    if (!message) {
+      all.lengths.push_back({values[i].name, 0, true});
+      continue;
+    }
+    std::vector<std::string_view> tensors;
+    const auto add = [&](const onnx::WireField& f) -> Result<void> {
+      if (f.number == kTensor) tensors.push_back(f.bytes);
+      return {};
+    };
+    if (!form->sequence)
+      tensors.push_back(*message);
+    else if (const auto read = onnx::detail::each_field(*message, add); !read)
+      return pass(read);
+    if (form->sequence) all.lengths.push_back({values[i].name, static_cast<std::uint32_t>(tensors.size())});
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      auto t = case_tensor(tensors[k], form->sequence ? name + "[" + std::to_string(k) + "]" : name, form->tensor);
+      if (!t) return pass(t);
+      all.tensors.push_back(std::move(*t));
+    }
   }
-  return tensors;
+  return all;
 }
 
 /// The data set's tolerance: 1e-3 relative, 1e-7 absolute; for bf16, to which the data set cuts f32 where the standard
@@ -94,8 +140,8 @@ struct ReadCase {
   if (!model) return no(model.error());
   const auto graph = onnx::read_graph(model->graph, system_allocator());
   if (!graph) return no(graph.error());
-  const auto inputs = case_tensors(test.inputs, graph->inputs);
-  const auto outputs = case_tensors(test.outputs, graph->outputs);
+  const auto inputs = case_values(test.inputs, graph->inputs);
+  const auto outputs = case_values(test.outputs, graph->outputs);
   // Inputs that decide a shape are given as values, one after the other as the reader asks for them.
   std::set<std::string> bound;
   Result<ir::ptir::Program> program = fail(Errc::unimplemented, "not read");
@@ -103,7 +149,7 @@ struct ReadCase {
     std::vector<onnx::BoundInput> values;
     std::vector<onnx::InputType> types;
     if (inputs)
-      for (const CaseTensor& t : *inputs) {
+      for (const CaseTensor& t : inputs->tensors) {
         if (bound.contains(t.name)) values.push_back({t.name, t.program_type, t.bytes});
         types.push_back({t.name, t.program_type});
       }
@@ -111,18 +157,19 @@ struct ReadCase {
     onnx::ReadOptions options;
     options.values = values;
     options.types = types;
+    if (inputs) options.lengths = inputs->lengths;
     options.needed = &needed;
     program = onnx::read(std::as_bytes(std::span(test.model)), options);
     if (program) break;
     const std::string name(needed.view());
     const auto is_input = [&](const CaseTensor& t) { return t.name == name; };
-    if (name.empty() || !inputs || std::none_of(inputs->begin(), inputs->end(), is_input) || !bound.insert(name).second)
+    if (name.empty() || !inputs || std::ranges::none_of(inputs->tensors, is_input) || !bound.insert(name).second)
       return no(program.error());
   }
   if (!inputs) return no(inputs.error());
   if (!outputs) return no(outputs.error());
-  ReadCase read{std::move(*program), {}, *outputs, bound};
-  for (const CaseTensor& t : *inputs)
+  ReadCase read{std::move(*program), {}, outputs->tensors, bound};
+  for (const CaseTensor& t : inputs->tensors)
     if (!bound.contains(t.name)) read.inputs.push_back(t);
   return read;
 }

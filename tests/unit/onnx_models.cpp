@@ -216,9 +216,101 @@ TEST(OnnxModels, SequencesAndOptionalValuesAreResolved) {
   const auto sequence = read(model(input("x", kFloat, {3}) + parts + node("Relu", {"t"}, {"z"}) + output("z"), 18));
   ASSERT_FALSE(sequence);
   EXPECT_EQ(sequence.error().text(), "node 7 (Relu): input 0 is a sequence, expected a tensor");
-  const auto given = read(model(input("x", kFloat, {3}) + parts + output("t"), 18));
-  ASSERT_FALSE(given);
-  EXPECT_EQ(given.error().text(), "output t is a sequence or not there");
+}
+
+TEST(OnnxModels, SequencesAndOptionalValuesAreInputsAndOutputs) {
+  const std::string tensor = field(1, field(1, kFloat) + field(2, ""));
+  const std::string sequence = field(4, field(1, tensor));
+  const std::string maybe = field(9, field(1, sequence));
+  const auto declared = [](unsigned number, std::string_view name, const std::string& type) {
+    return field(number, field(1, name) + field(2, type));
+  };
+  const std::string graph = declared(11, "s", sequence) + declared(11, "o", maybe) + input("x", kFloat, {}) +
+                            node("OptionalHasElement", {"o"}, {"has"}) + node("SequenceInsert", {"s", "x"}, {"t"}) +
+                            declared(12, "t", sequence) + output("has", kBool, {});
+  const auto read_for = [&](const std::string& of, std::vector<ir::onnx::InputLength> lengths) {
+    ir::onnx::ReadOptions options;
+    options.lengths = lengths;
+    return read(model(of, 18), options);
+  };
+  const auto refused = [&](const std::string& of, std::vector<ir::onnx::InputLength> lengths) {
+    const auto program = read_for(of, std::move(lengths));
+    return program ? std::string() : std::string(program.error().text());
+  };
+  const auto program = read_for(graph, {{"s", 2}, {"o", 0, true}});
+  ASSERT_TRUE(program) << program.error().text();
+  const ir::ptir::Region& main = program->regions[0];
+  ASSERT_EQ(main.parameters.size(), 3u);
+  EXPECT_EQ(main.parameters[0].name, Name("s[0]"));
+  EXPECT_EQ(main.parameters[1].name, Name("s[1]"));
+  ASSERT_EQ(main.results.size(), 4u);
+  EXPECT_EQ(first_output(program, {host({1}, {}), host({2}, {}), host({3}, {})}), (std::vector<float>{1}));
+
+  EXPECT_EQ(refused(graph, {{"o", 0, true}}),
+            "input s is a sequence: how many tensors it holds must be known, by ReadOptions::lengths");
+  EXPECT_EQ(refused(graph, {{"s", 2, true}}), "input s is not optional");
+  EXPECT_EQ(refused(graph, {{"s", 0xffffffff}}), "input s holds 4294967295 tensors, expected at most 1048576");
+  EXPECT_EQ(refused(graph, {{"q", 2}}), "no input is called q");
+  EXPECT_EQ(refused(input("x", kFloat, {}) + node("SequenceConstruct", {"x"}, {"y"}) + output("y", kFloat, {}), {}),
+            "output y is a sequence, which the model does not declare");
+  EXPECT_EQ(refused(declared(11, "o", maybe) + node("Identity", {"o"}, {"y"}) + declared(12, "y", sequence),
+                    {{"o", 0, true}}),
+            "output y is not there, which the model does not declare");
+}
+
+TEST(OnnxModels, BranchesGiveAndTakeSequences) {
+  const auto branch = [](std::string_view name, const std::string& nodes, std::string_view gives) {
+    return graph_in(name, nodes + output(gives));
+  };
+  const std::string pair = node("SequenceConstruct", {"x", "y"}, {"s"});
+  const auto chooses = [&](const std::string& then_nodes, const std::string& else_nodes) {
+    return model(
+        input("c", kBool, {}) + input("x", kFloat, {1}) + input("y", kFloat, {1}) + pair +
+            node("If", {"c"}, {"t"}, {branch("then_branch", then_nodes, "a"), branch("else_branch", else_nodes, "b")}) +
+            output("t"),
+        18);
+  };
+  const std::string turned =
+      numbers("one", {}, {1}) + node("SequenceAt", {"s", "one"}, {"e"}) + node("SequenceConstruct", {"e", "x"}, {"b"});
+  const auto program = read(chooses(node("Identity", {"s"}, {"a"}), turned));
+  ASSERT_TRUE(program) << program.error().text();
+  ASSERT_EQ(program->regions[0].results.size(), 2u);
+  for (const bool yes : {true, false}) {
+    HostValue c = host({0}, {});
+    c.type.dtype = DType::i1;
+    c.bytes.assign(1, std::byte{yes});
+    EXPECT_EQ(first_output(program, {c, host({1}, {1}), host({2}, {1})}), (std::vector<float>{yes ? 1.0f : 2.0f}));
+  }
+  const auto differs = read(chooses(node("Identity", {"s"}, {"a"}), node("SequenceConstruct", {"x"}, {"b"})));
+  ASSERT_FALSE(differs);
+  EXPECT_EQ(
+      differs.error().text(),
+      "node 1 (If): the condition of branches whose results differ (input 0, c) must be known when the program is "
+      "made");
+}
+
+TEST(OnnxModels, AFewNumbersOfInputsDecideAnExtentOnceTheyAreKnown) {
+  const std::string graph = input("n", kFloat, {}) + input("k", kFloat, {}) + input("x", kFloat, {1}) +
+                            node("Div", {"n", "k"}, {"q"}) + node("Ceil", {"q"}, {"c"}) + node("Relu", {"c"}, {"r"}) +
+                            node("Cast", {"r"}, {"i"}, {integer("to", kInt64)}) + numbers("zero", {1}, {0}) +
+                            node("Unsqueeze", {"i", "zero"}, {"shape"}) + node("Expand", {"x", "shape"}, {"y"}) +
+                            output("y");
+  const float n = 7;
+  const float k = 2;
+  std::vector<ir::onnx::BoundInput> bound;
+  for (const std::string_view wanted : {"n", "k", ""}) {
+    Name needed;
+    ir::onnx::ReadOptions options;
+    options.values = bound;
+    options.needed = &needed;
+    const auto program = read(model(graph, 13), options);
+    EXPECT_EQ(needed.view(), wanted);
+    EXPECT_EQ(program.has_value(), wanted.empty());
+    if (program) {
+      EXPECT_EQ(first_output(program, {host({5}, {1})}), (std::vector<float>{5, 5, 5, 5}));
+    }
+    bound.push_back({wanted, {DType::f32, {}}, as_bytes(Span(wanted == "n" ? &n : &k, 1))});
+  }
 }
 
 /// A loop of `trips` whose state grows by its trip, every state stacked.

@@ -5,6 +5,7 @@
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/owned.hpp>
 #include <zrt/exec/host_tensor_view.hpp>
+#include <zrt/ir/onnx/input_length.hpp>
 #include <zrt/ir/onnx/named_extent.hpp>
 
 #include <string_view>
@@ -20,8 +21,9 @@ struct NamedTensor {
 /// How an ONNX file is made ready to run. What it names must live as long as the call.
 struct OnnxOptions {
   Span<const ir::onnx::NamedExtent> extents{};
-  Span<const NamedTensor> values{};  ///< inputs that are then no inputs of the model
-  std::uint32_t threads = 1;         ///< workers of the default pool; unused with a hook of the host's
+  Span<const NamedTensor> values{};             ///< inputs that are then no inputs of the model
+  Span<const ir::onnx::InputLength> lengths{};  ///< of inputs that are sequences or optional values
+  std::uint32_t threads = 1;                    ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
   Allocator allocator = system_allocator();
 };

@@ -21,6 +21,7 @@ template <class B> struct OnnxModel<B>::Ready {
   [[nodiscard]] static Result<OnnxModel> make(const OnnxOptions& options, const Read& read) noexcept {
     ir::onnx::ReadOptions reading;
     reading.extents = options.extents;
+    reading.lengths = options.lengths;
     reading.allocator = options.allocator;
     Vector<ir::onnx::BoundInput> values(options.allocator);
     for (const NamedTensor& given : options.values) {

@@ -64,11 +64,16 @@ struct Value {
   std::optional<Tensor> tensor{};
   Span<const std::byte> data{};  ///< of a known one; lives as long as the reader
   bool known = false;
-  std::string_view source{};  ///< the input of the model that it is, but for its type
+  std::string_view source{};  ///< the first input of the model that must be known for it to be: few numbers of inputs
   /// The tensors of a sequence, which then is no tensor; they live as long as the reader.
   std::optional<Span<const Value>> sequence{};
   bool absent = false;  ///< an optional value that is not there
 };
+
+/// The tensors that a value is made of: itself, those of a sequence, none of a value that is not there.
+[[nodiscard]] inline Span<const Value> tensors_of(const Value& v) noexcept {
+  return v.absent ? Span<const Value>() : v.sequence ? *v.sequence : Span<const Value>(&v, 1);
+}
 
 /// A value under its name.
 struct ScopedValue {
@@ -317,6 +322,19 @@ class NodeCall {
 
   void out(std::size_t i, const Tensor& x) noexcept {
     if (has_out(i)) bind(node_->outputs[i], {x.type(), x, {}, false});
+  }
+  /// Result 0, which is known as soon as the operands are, where it is few numbers.
+  void out_of_operands(const Tensor& x) noexcept {
+    if (!has_out(0)) return;
+    const bool few = x.shape().is_constant() && x.shape().constant_elements().raw() <= IntList::kCapacity;
+    std::string_view first{};
+    for (std::size_t i = 0; few && i < inputs(); ++i) {
+      const Value* v = has(i) ? scope_->find(node_->inputs[i]) : nullptr;
+      if (v == nullptr || v->known) continue;
+      if (v->source.empty()) return out(0, x);
+      if (first.empty()) first = v->source;
+    }
+    bind(node_->outputs[0], {x.type(), x, {}, false, first});
   }
   /// Result `i` is known: `data` is copied.
   void out_known(std::size_t i, const ptir::TensorType& type, Span<const std::byte> data) noexcept;

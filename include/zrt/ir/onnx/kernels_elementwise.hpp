@@ -44,6 +44,7 @@ struct ElementShare {
 
 /// y = F::apply(x) for floats x and y of one type.
 template <class F> struct FloatUnary {
+  using Function = F;
   static constexpr std::string_view target = F::target;
   static constexpr auto attributes = ops::kNoCustomAttributes;
   static Result<void> check(const CustomCallArgs& c) noexcept {

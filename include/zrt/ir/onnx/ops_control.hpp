@@ -30,11 +30,26 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
   return std::move(*graph);
 }
 
-/// Values from outside that a graph reads and that are computed: they enter its region as parameters.
+/// `v` with another tensor for each of its own, which `next` gives for it.
+template <class F> [[nodiscard]] Value remade(NodeCall& n, const Value& v, F&& next) noexcept {
+  if (v.absent) return v;
+  if (!v.sequence) return next(v);
+  Vector<Value> values(n.allocator());
+  for (const Value& tensor : *v.sequence)
+    if (auto r = values.push_back(next(tensor)); !r) n.fail(r.error());
+  if (n.failed()) return v;
+  const auto made = n.reader().sequence_of(std::move(values));
+  if (made) return *made;
+  n.fail(made.error());
+  return v;
+}
+
+/// Values from outside that a graph reads and that are computed: their tensors enter its region as parameters.
 struct Captures {
   explicit Captures(Allocator a) noexcept : names(a) {}
 
   Vector<std::string_view> names;
+  std::size_t tensors = 0;  ///< of all of them that are computed
 
   [[nodiscard]] Result<void> add(const GraphView& graph, Scope& outer, const Allocator& a,
                                  std::size_t depth = 0) noexcept {
@@ -45,10 +60,11 @@ struct Captures {
         if (had == name) return {};
       // A name that the graph defines itself is not looked up outside by its nodes; carrying it in is harmless.
       const Value* v = name.empty() ? nullptr : outer.find(name);
-      if (v != nullptr && (v->sequence || v->absent))
-        return fail(Errc::unimplemented, "value ", zrt::slice(name, 0, 60),
-                    " is a sequence or an optional value, which no region takes");
-      return v == nullptr || v->known ? Result<void>{} : names.push_back(name);
+      std::size_t computed = 0;
+      if (v != nullptr)
+        for (const Value& tensor : tensors_of(*v)) computed += tensor.known ? 0 : 1;
+      tensors += computed;
+      return computed == 0 ? Result<void>{} : names.push_back(name);
     };
     for (const NodeView& node : graph.nodes) {
       for (const std::string_view name : node.inputs)
@@ -91,14 +107,34 @@ inline void inline_graph(NodeCall& n, const GraphView& graph, Scope& scope, Span
 /// Adds parameters for captured values to the region under construction.
 inline void enter(NodeCall& n, const Captures& captures, Scope& inner, Vector<Tensor>& parameters) noexcept {
   for (const std::string_view name : captures.names) {
-    const Value* v = n.scope().find(name);
-    const Tensor p = n.b().parameter(v->type, Reader::named(name));
-    if (auto r = inner.add(name, {v->type, p, {}, false}); !r) n.fail(r.error());
-    if (auto r = parameters.push_back(p); !r) n.fail(r.error());
+    const Value v = *n.scope().find(name);
+    const Value entered = remade(n, v, [&](const Value& tensor) -> Value {
+      if (tensor.known) return tensor;
+      const Tensor p = n.b().parameter(tensor.type, v.sequence ? Name() : Reader::named(name));
+      if (auto r = parameters.push_back(p); !r) n.fail(r.error());
+      return {tensor.type, p, {}, false};
+    });
+    if (auto r = inner.add(name, entered); !r) n.fail(r.error());
   }
+}
+/// Adds what captured values are made of to the operands of an instruction with regions.
+inline void add_captured(NodeCall& n, const Captures& captures, Vector<Tensor>& operands) noexcept {
+  for (const std::string_view name : captures.names)
+    for (const Value& tensor : tensors_of(*n.scope().find(name)))
+      if (!tensor.known)
+        if (auto r = operands.push_back(n.tensor_of(tensor)); !r) n.fail(r.error());
 }
 [[nodiscard]] inline Tensor scalar_of(const Tensor& x) noexcept { return reshape(x, {}); }
 
+/// True when two values are made of tensors of the same types.
+[[nodiscard]] inline bool are_alike(const Value& a, const Value& b) noexcept {
+  const Span<const Value> p = tensors_of(a);
+  const Span<const Value> q = tensors_of(b);
+  if (a.absent != b.absent || a.sequence.has_value() != b.sequence.has_value() || p.size() != q.size()) return false;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    if (!(p[i].type == q[i].type)) return false;
+  return true;
+}
 inline void if_(NodeCall& n) noexcept {
   Builder& b = n.b();
   const Value pred = n.value(0);
@@ -116,26 +152,42 @@ inline void if_(NodeCall& n) noexcept {
   Captures captures(n.allocator());
   for (const GraphView* graph : {&*on_true, &*on_false})
     if (auto r = captures.add(*graph, n.scope(), n.allocator()); !r) return n.fail(r.error());
-  const auto region = [&](const GraphView& graph) {
+  const auto region = [&](const GraphView& graph, Vector<Value>& results) {
     return b.region(Reader::named(graph.name), [&] {
       Scope inner(n.allocator(), &n.scope());
       Vector<Tensor> parameters(n.allocator());
-      Vector<Value> results(n.allocator());
       enter(n, captures, inner, parameters);
       inline_graph(n, graph, inner, {}, results);
       for (const Value& v : results)
-        if (!n.failed()) b.result(given_tensor(n, v));
+        for (const Value& tensor : tensors_of(v))
+          if (!n.failed()) b.result(given_tensor(n, tensor));
     });
   };
-  const ptir::RegionId yes = region(*on_true);
-  const ptir::RegionId no = region(*on_false);
+  Vector<Value> when(n.allocator());
+  Vector<Value> otherwise(n.allocator());
+  const ptir::RegionId yes = region(*on_true, when);
+  const ptir::RegionId no = region(*on_false, otherwise);
+  if (n.failed()) return;
+  if (when.size() != n.outputs() || otherwise.size() != n.outputs())
+    return n.fail(Errc::invalid_file, "the branches give ", when.size(), " and ", otherwise.size(),
+                  " values, the node ", n.outputs());
+  // What differs between the branches only a known condition decides.
+  for (std::size_t i = 0; i < when.size(); ++i)
+    if (!are_alike(when[i], otherwise[i]) && !n.need_known(pred, 0, "the condition of branches whose results differ"))
+      return;
   Vector<Tensor> operands(n.allocator());
   if (auto r = operands.push_back(scalar_of(n.tensor_of(pred))); !r) return n.fail(r.error());
-  for (const std::string_view name : captures.names)
-    if (auto r = operands.push_back(n.tensor_of(*n.scope().find(name))); !r) return n.fail(r.error());
+  add_captured(n, captures, operands);
   if (n.failed()) return;
   const ptir::Results results = b.emit("cond", operands.span(), {Attribute::region(yes), Attribute::region(no)});
-  for (std::size_t i = 0; i < results.size() && !n.failed(); ++i) n.out(i, results[i]);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < when.size() && !n.failed(); ++i) {
+    const Value given = remade(n, when[i], [&](const Value&) -> Value {
+      const Tensor y = results[next++];
+      return {y.type(), y, {}, false};
+    });
+    if (n.has_out(i)) n.bind(n.node().outputs[i], given);
+  }
 }
 
 /// Entry `i` of the first axis of x.
@@ -215,7 +267,7 @@ inline void while_region(NodeCall& n, const GraphView& body) noexcept {
   add(n.has(1) ? scalar_of(n.in(1)) : b.scalar(DType::i1, 1));
   for (std::size_t i = 2; i < n.inputs(); ++i) add(n.in(i));
   add(n.has(0) ? scalar_of(n.in(0)) : b.scalar(DType::si64, 0x1p62));
-  for (const std::string_view name : captures.names) add(n.tensor_of(*n.scope().find(name)));
+  add_captured(n, captures, operands);
   if (n.failed()) return;
   const std::size_t limit = 2 + carries;
   const ptir::RegionId condition = b.region(Name("condition"), [&] {
@@ -284,7 +336,7 @@ inline void add_arguments(NodeCall& n, const ScannedBody& body, Span<const Value
     if (auto r = operands.push_back(x); !r) n.fail(r.error());
   };
   for (const Tensor& x : states) add(x);
-  for (const std::string_view name : captures.names) add(n.tensor_of(*n.scope().find(name)));
+  add_captured(n, captures, operands);
   for (const Tensor& x : rows) add(x);
   if (n.failed()) return {};
   const ptir::RegionId step = b.region(Name("body"), [&] {
@@ -320,10 +372,9 @@ inline void add_arguments(NodeCall& n, const ScannedBody& body, Span<const Value
     for (std::size_t i = 0; i < body.outputs; ++i) b.result(given_tensor(n, results[first + body.states + i]));
   });
   if (n.failed()) return {};
-  return b.emit(
-      "scan", operands.span(),
-      {Attribute::region(step), Attribute::integer(static_cast<std::int64_t>(body.states + captures.names.size())),
-       Attribute::integer(static_cast<std::int64_t>(body.outputs))});
+  return b.emit("scan", operands.span(),
+                {Attribute::region(step), Attribute::integer(static_cast<std::int64_t>(body.states + captures.tensors)),
+                 Attribute::integer(static_cast<std::int64_t>(body.outputs))});
 }
 
 /// A loop whose trips are known and whose condition stays true, as a scan over the numbers of its trips.
@@ -339,7 +390,7 @@ inline void loop_by_scan(NodeCall& n, const GraphView& graph, std::int64_t trips
   const ScannedBody body{graph, carries, n.outputs() - carries, true};
   const auto results = scan_over(n, body, states.span(), {&numbers, 1}, captures);
   for (std::size_t i = 0; results && i < n.outputs() && !n.failed(); ++i)
-    n.out(i, (*results)[i < carries ? i : i + captures.names.size()]);
+    n.out(i, (*results)[i < carries ? i : i + captures.tensors]);
 }
 inline void loop(NodeCall& n) noexcept {
   const auto body = graph_of(n, "body");
@@ -347,7 +398,8 @@ inline void loop(NodeCall& n) noexcept {
   if (n.inputs() < 2) return n.fail(Errc::invalid_file, "a loop has ", n.inputs(), " inputs");
   // Without scan outputs the loop stays one.
   bool sequences = false;
-  for (std::size_t i = 2; i < n.inputs(); ++i) sequences = sequences || n.any_value(i).sequence.has_value();
+  for (std::size_t i = 2; i < n.inputs(); ++i)
+    sequences = sequences || n.any_value(i).sequence.has_value() || n.any_value(i).absent;
   if (n.outputs() == n.inputs() - 2 && !sequences) return while_region(n, *body);
   if (!n.has(0)) return n.unsupported("a loop with scan outputs and no number of trips");
   const std::int64_t trips = n.int_in(0, "the number of trips");
@@ -416,7 +468,7 @@ inline void scan(NodeCall& n) noexcept {
       n.out(i, (*results)[i]);
       continue;
     }
-    const Tensor y = (*results)[i + captures.names.size()];
+    const Tensor y = (*results)[i + captures.tensors];
     const ScanWay way = scan_way(n, "scan_output_axes", "scan_output_directions", i - count, y.shape().size());
     if (n.failed()) return;
     n.out(i, front_to_axis(way.backward ? reverse(n, y, 0) : y, way.axis));
@@ -456,7 +508,7 @@ inline void scan_batches(NodeCall& n) noexcept {
       if (auto r = (i < count ? states : rows).push_back(entry_of(n, xs[i], entry)); !r) return n.fail(r.error());
     const auto results = scan_over(n, body, states.span(), rows.span(), captures);
     for (std::size_t i = 0; results && i < n.outputs() && !n.failed(); ++i) {
-      const Tensor y = (*results)[i < count ? i : i + captures.names.size()];
+      const Tensor y = (*results)[i < count ? i : i + captures.tensors];
       if (auto r = stacked[i].push_back(as_entry(n, y)); !r) return n.fail(r.error());
     }
   }

@@ -5,6 +5,7 @@
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/emit.hpp>
 #include <zrt/ir/onnx/kernels_elementwise.hpp>
+#include <zrt/ir/onnx/known_numbers.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -21,27 +22,10 @@ template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void binary(NodeCall& n
   return v.known && v.type.dtype == dtype && v.type.shape.size() <= 1 &&
          v.type.shape.constant_elements().raw() <= IntList::kCapacity;
 }
-/// The same of whole numbers that are known, as extents are: a known result.
-template <Tensor (Builder::*F)(Tensor, Tensor) noexcept, char kOp> void arithmetic(NodeCall& n) noexcept {
-  if constexpr (kOp == '/') n.b().origin_indices(ptir::Origins::Indices::as_given);
-  const Value a = n.value(0);
-  const Value c = n.value(1);
-  if (n.failed() || !is_known_list(a) || !is_known_list(c)) return binary<F>(n);
-  const IntList x = n.ints_in(0, "an operand");
-  const IntList y = n.ints_in(1, "an operand");
-  if (x.size() != y.size() && x.size() != 1 && y.size() != 1) return binary<F>(n);
-  IntList result;
-  for (std::size_t i = 0; i < (x.size() == 1 ? y.size() : x.size()); ++i) {
-    // As the instructions do: sums and products wrap.
-    const auto p = static_cast<std::uint64_t>(x[x.size() == 1 ? 0 : i]);
-    const auto q = static_cast<std::uint64_t>(y[y.size() == 1 ? 0 : i]);
-    if (kOp == '/' && (q == 0 || q == ~std::uint64_t{0})) return binary<F>(n);
-    result.push(kOp == '+'   ? static_cast<std::int64_t>(p + q)
-                : kOp == '-' ? static_cast<std::int64_t>(p - q)
-                : kOp == '*' ? static_cast<std::int64_t>(p * q)
-                             : static_cast<std::int64_t>(p) / static_cast<std::int64_t>(q));
-  }
-  n.out_integers(0, result.view(), a.type.shape.size() == 0 && c.type.shape.size() == 0);
+/// The same, and of a few numbers that are known a known result.
+template <Tensor (Builder::*F)(Tensor, Tensor) noexcept, KnownOp kOp> void arithmetic(NodeCall& n) noexcept {
+  if constexpr (kOp == KnownOp::divide) n.b().origin_indices(ptir::Origins::Indices::as_given);
+  if (!out_known_binary(n, kOp)) n.out_of_operands((n.b().*F)(n.in(0), n.in(1)));
 }
 /// Known whole numbers stay known.
 inline void neg(NodeCall& n) noexcept {
@@ -52,16 +36,18 @@ inline void neg(NodeCall& n) noexcept {
     list[i] = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(list[i]));
   n.out_integers(0, list.view(), v.type.shape.size() == 0);
 }
-/// Any number of operands, from the left.
-template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void variadic(NodeCall& n) noexcept {
+/// Any number of operands, from the left; of two that are a few known numbers a known result.
+template <Tensor (Builder::*F)(Tensor, Tensor) noexcept, KnownOp kOp> void variadic(NodeCall& n) noexcept {
+  if (n.inputs() == 2) return arithmetic<F, kOp>(n);
   Tensor all = n.in(0);
   for (std::size_t i = 1; i < n.inputs(); ++i) all = (n.b().*F)(all, n.in(i));
   n.out(0, all);
 }
 /// A float function of the ONNX targets.
 template <class F> void kernel_unary(NodeCall& n) noexcept {
+  if (out_known_unary(n, &F::Function::apply)) return;
   const Tensor x = n.in(0);
-  n.out(0, custom1(n, F::target, {x}, {}, x.type()));
+  n.out_of_operands(custom1(n, F::target, {x}, {}, x.type()));
 }
 template <class F> [[nodiscard]] Tensor kernel_of(NodeCall& n, const Tensor& x) noexcept {
   return custom1(n, F::target, {x}, {}, x.type());
@@ -139,7 +125,13 @@ inline void pow(NodeCall& n) noexcept {
   kernel_binary<kernels::Pow>(n);
 }
 inline void xor_(NodeCall& n) noexcept { n.out(0, n.b().ne(n.in(0), n.in(1))); }
-inline void not_(NodeCall& n) noexcept { n.out(0, n.b().eq(n.in(0), scalar_like(n.in(0), 0))); }
+inline void not_(NodeCall& n) noexcept {
+  const Value v = n.value(0);
+  if (n.failed() || !is_known_list(v, DType::i1)) return n.out_of_operands(n.b().eq(n.in(0), scalar_like(n.in(0), 0)));
+  KnownFew<std::uint64_t> few = KnownFew<std::uint64_t>::of(v);
+  for (std::uint64_t& truth : few.values) truth = truth == 0 ? 1 : 0;
+  few.give(n, v.type);
+}
 /// The count of known lists that meet element by element, one of 1 as often as the others ask; -1 where they differ.
 [[nodiscard]] inline std::int64_t common_count(std::initializer_list<const IntList*> lists) noexcept {
   std::size_t count = 1;
@@ -151,22 +143,6 @@ inline void not_(NodeCall& n) noexcept { n.out(0, n.b().eq(n.in(0), scalar_like(
 }
 [[nodiscard]] inline std::int64_t element(const IntList& list, std::int64_t i) noexcept {
   return list[list.size() == 1 ? 0 : static_cast<std::size_t>(i)];
-}
-/// Of known whole numbers a known result.
-inline void equal(NodeCall& n) noexcept {
-  const Value a = n.value(0);
-  const Value c = n.value(1);
-  if (n.failed() || !is_known_list(a) || !is_known_list(c)) return binary<&Builder::eq>(n);
-  const IntList x = n.ints_in(0, "an operand");
-  const IntList y = n.ints_in(1, "an operand");
-  const std::int64_t count = common_count({&x, &y});
-  if (count < 0) return binary<&Builder::eq>(n);
-  std::array<std::byte, IntList::kCapacity> same{};
-  for (std::int64_t i = 0; i < count; ++i)
-    same[static_cast<std::size_t>(i)] = element(x, i) == element(y, i) ? std::byte{1} : std::byte{0};
-  const bool scalar = a.type.shape.size() == 0 && c.type.shape.size() == 0;
-  n.out_known(0, {DType::i1, scalar ? ptir::Shape{} : ptir::Shape{Dim(count)}},
-              Span<const std::byte>(same.data(), static_cast<std::size_t>(count)));
 }
 /// Of a known condition and known whole numbers a known result.
 inline void where(NodeCall& n) noexcept {
@@ -273,7 +249,9 @@ inline void clip(NodeCall& n) noexcept {
 }
 
 [[nodiscard]] inline Tensor relu_of(const Tensor& x) noexcept { return x.builder().maximum(x, scalar_like(x, 0)); }
-inline void relu(NodeCall& n) noexcept { n.out(0, relu_of(n.in(0))); }
+inline void relu(NodeCall& n) noexcept {
+  if (!out_known_unary(n, [](double x) { return x < 0 ? 0 : x; })) n.out_of_operands(relu_of(n.in(0)));
+}
 inline void leaky(NodeCall& n, const Tensor& slope) noexcept {
   const Tensor x = n.in(0);
   n.out(0, n.b().select(n.b().lt(x, scalar_like(x, 0)), x * slope, x));

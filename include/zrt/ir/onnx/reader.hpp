@@ -4,6 +4,7 @@
 
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/call.hpp>
+#include <zrt/ir/onnx/input_length.hpp>
 #include <zrt/ir/onnx/named_extent.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -25,12 +26,14 @@ struct InputType {
 
 struct ReadOptions {
   /// Values of inputs; they must live as long as the call. One that no input of the model has is refused, and one whose
-  /// bytes or element type do not fit.
+  /// bytes or element type do not fit. A tensor of a sequence is an input called `name[place]`, here and in `types`.
   Span<const BoundInput> values{};
   /// Types of inputs, in place of those in the file.
   Span<const InputType> types{};
   /// Numbers of extents that inputs name.
   Span<const NamedExtent> extents{};
+  /// How many tensors inputs hold that are sequences, and which optional inputs are not there.
+  Span<const InputLength> lengths{};
   /// Initialisers of the model's graph that the program takes as inputs, by their names, in front of the model's own and
   /// in the order of the graph: what a training moves. The others are constants.
   Span<const std::string_view> variables{};
@@ -88,8 +91,13 @@ class Reader {
         return fail(Errc::invalid_argument, "no initializer is called ", zrt::slice(variable, 0, 80));
     for (const BoundInput& bound : options_->values) {
       bool known = false;
-      for (const ValueView& input : graph->inputs) known = known || input.name == bound.name;
+      for (const ValueView& input : graph->inputs) known = known || is_called(input, bound.name);
       if (!known) return fail(Errc::invalid_argument, "no input is called ", zrt::slice(bound.name, 0, 80));
+    }
+    for (const InputLength& length : options_->lengths) {
+      bool known = false;
+      for (const ValueView& input : graph->inputs) known = known || input.name == length.name;
+      if (!known) return fail(Errc::invalid_argument, "no input is called ", zrt::slice(length.name, 0, 80));
     }
     for (const ValueView& input : graph->inputs)
       if (auto r = read_input(input, scope); !r) return r;
@@ -98,18 +106,15 @@ class Reader {
       const Value* v = scope.find(output.name);
       if (v == nullptr)
         return fail(Errc::dangling_value, "output ", zrt::slice(output.name, 0, 80), " is computed by no node");
-      if (v->sequence || v->absent)
-        return fail(Errc::unimplemented, "output ", zrt::slice(output.name, 0, 80), " is a sequence or not there");
-      if (auto r = expect_declared(output, v->type); !r) return r;
-      check_size(v->type, "the model");
-      const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
-      if (builder_.failed()) return about("output ", output.name);
-      const Name name = named(output.name);
-      // Names belong to values, so what bears another name, or can bear none, leaves as a value of its own.
-      builder_.result(may_be_named(x, name) ? builder_.name(x, name)
-                                            : builder_.name(builder_.reshape(x, x.shape()), name));
+      if (auto r = give(output, *v); !r) return r;
     }
     return {};
+  }
+
+  /// The name of a tensor of a sequence that is an input or an output; empty where it is too long for one.
+  [[nodiscard]] static Name element_name(std::string_view sequence, std::size_t place) noexcept {
+    const Name name = Name::of(sequence, "[", static_cast<unsigned>(place), "]");
+    return name.fits() ? name : Name();
   }
 
   /// True for a value that is no input of another name, no output yet and no element of a tuple.
@@ -173,7 +178,8 @@ class Reader {
         translate(call);
       builder_.origin(around);
       if (!builder_.failed()) check_sizes(built);
-      for (std::size_t v = bound; v < scope.values().size(); ++v) check_size(scope.values()[v].value.type, node.op);
+      for (std::size_t v = bound; v < scope.values().size(); ++v)
+        for (const Value& tensor : tensors_of(scope.values()[v].value)) check_size(tensor.type, node.op);
       if (!builder_.failed()) continue;
       // The error of a node within this one names that node already.
       const Error inner = located_ ? *located_ : builder_.error();
@@ -335,6 +341,34 @@ class Reader {
     Error error = Error::of(Errc::limit_exceeded, what, ": a tensor is ");
     builder_.set(ptir::append_type(error, builder_.program(), type).append(", more than a graph holds"));
   }
+  /// Makes an output of the model results of the program: of a sequence each tensor, of a value that is not there none.
+  [[nodiscard]] Result<void> give(const ValueView& output, const Value& v) noexcept {
+    const auto name = zrt::slice(output.name, 0, 80);
+    const auto form = read_form(output.type);
+    if (!form) return pass(form);
+    if (!output.type.empty() && (v.absent ? !form->optional : v.sequence.has_value() != form->sequence))
+      return fail(Errc::dtype_mismatch, "output ", name, " is ",
+                  v.absent     ? "not there"
+                  : v.sequence ? "a sequence"
+                               : "a tensor",
+                  ", which the model does not declare");
+    if (v.absent) return {};
+    if (!v.sequence) return give_tensor({output.name, form->tensor}, v, named(output.name));
+    for (std::size_t i = 0; i < v.sequence->size(); ++i)
+      if (auto r = give_tensor({output.name, form->tensor}, (*v.sequence)[i], element_name(output.name, i)); !r)
+        return r;
+    return {};
+  }
+  [[nodiscard]] Result<void> give_tensor(const ValueView& output, const Value& v, const Name& name) noexcept {
+    if (auto r = expect_declared(output, v.type); !r) return r;
+    check_size(v.type, "the model");
+    const Tensor x = v.known ? builder_.constant(v.type, v.data) : *v.tensor;
+    if (builder_.failed()) return about("output ", output.name);
+    // Names belong to values, so what bears another name, or can bear none, leaves as a value of its own.
+    builder_.result(may_be_named(x, name) ? builder_.name(x, name)
+                                          : builder_.name(builder_.reshape(x, x.shape()), name));
+    return {};
+  }
   /// Compares a result with the type that the model declares for it. Where the caller gave an input other extents,
   /// element type and rank must agree; a name agrees with any extent.
   [[nodiscard]] Result<void> expect_declared(const ValueView& output, const ptir::TensorType& found) const noexcept {
@@ -381,12 +415,62 @@ class Reader {
                   ", the model declares ", zrt::name(declared->dtype));
     return {};
   }
+  [[nodiscard]] const InputLength* length_of(std::string_view name) const noexcept {
+    for (const InputLength& length : options_->lengths)
+      if (length.name == name) return &length;
+    return nullptr;
+  }
+  /// True when an input of the model, or a tensor of an input that is a sequence, has that name.
+  [[nodiscard]] bool is_called(const ValueView& input, std::string_view name) const noexcept {
+    const auto form = read_form(input.type);
+    if (!form || !form->sequence) return input.name == name;
+    const InputLength* length = length_of(input.name);
+    for (std::size_t i = 0; length != nullptr && i < length->tensors && i < kMaxSequenceTensors; ++i)
+      if (element_name(input.name, i).view() == name) return true;
+    return false;
+  }
   [[nodiscard]] Result<void> read_input(const ValueView& input, Scope& scope) noexcept {
     if (scope.find(input.name) != nullptr) return {};
+    const auto name = zrt::slice(input.name, 0, 80);
+    const auto form = read_form(input.type);
+    if (!form) return pass(form);
+    const InputLength* length = length_of(input.name);
+    if (length != nullptr && length->absent) {
+      if (!form->optional) return fail(Errc::invalid_argument, "input ", name, " is not optional");
+      Value none;
+      none.absent = true;
+      return scope.add(input.name, none);
+    }
+    if (!form->sequence) {
+      const auto v = read_tensor_input({input.name, form->tensor});
+      return v ? scope.add(input.name, *v) : pass(v);
+    }
+    if (length == nullptr)
+      return fail(Errc::unimplemented, "input ", name,
+                  " is a sequence: how many tensors it holds must be known, by ReadOptions::lengths");
+    if (length->tensors > kMaxSequenceTensors)
+      return fail(Errc::limit_exceeded, "input ", name, " holds ", length->tensors, " tensors, expected at most ",
+                  kMaxSequenceTensors);
+    Vector<Value> values(allocator());
+    for (std::size_t i = 0; i < length->tensors; ++i) {
+      const Name element = element_name(input.name, i);
+      Vector<std::byte> letters(allocator());
+      if (auto r = letters.append(as_bytes(Span(element.view().data(), element.view().size()))); !r) return r;
+      const auto kept = keep(std::move(letters));
+      if (!kept) return pass(kept);
+      const auto v = read_tensor_input({{reinterpret_cast<const char*>(kept->data()), kept->size()}, form->tensor});
+      if (!v) return pass(v);
+      if (auto r = values.push_back(*v); !r) return r;
+    }
+    const auto made = sequence_of(std::move(values));
+    return made ? scope.add(input.name, *made) : pass(made);
+  }
+  /// An input that is a tensor, or a tensor of one that is a sequence.
+  [[nodiscard]] Result<Value> read_tensor_input(const ValueView& input) noexcept {
     for (const BoundInput& bound : options_->values)
       if (bound.name == input.name) {
-        if (auto r = check_bound(bound, input); !r) return r;
-        return scope.add(input.name, {bound.type, {}, bound.data, true});
+        if (auto r = check_bound(bound, input); !r) return pass(r);
+        return Value{bound.type, {}, bound.data, true};
       }
     std::optional<ptir::TensorType> given;
     for (const InputType& type : options_->types)
@@ -418,7 +502,7 @@ class Reader {
     if (open_input_.empty() && !given->shape.is_constant()) open_input_ = input.name;
     const Tensor x = builder_.parameter(*given, named(input.name));
     if (builder_.failed()) return about("input ", input.name);
-    return scope.add(input.name, {*given, x, {}, false, input.name});
+    return Value{*given, x, {}, false, input.name};
   }
 
   const ReadOptions* options_;

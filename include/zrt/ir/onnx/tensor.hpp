@@ -218,6 +218,34 @@ struct ExternalPlace {
   return tensor;
 }
 
+/// How a value is declared: as a tensor or as a sequence of tensors, either of which may be optional.
+struct ValueForm {
+  bool optional = false;
+  bool sequence = false;
+  std::string_view tensor;  ///< TypeProto of the tensor, or of each one of the sequence
+};
+/// The form of the value that a TypeProto declares; what the tensor's type is read_type tells.
+[[nodiscard]] inline Result<ValueForm> read_form(std::string_view type) noexcept {
+  constexpr std::uint32_t kSequence = 4, kOptional = 9;
+  ValueForm form{false, false, type};
+  for (const std::uint32_t around : {kOptional, kSequence}) {
+    std::optional<std::string_view> inner;
+    auto r = detail::each_field(form.tensor, [&](const WireField& f) -> Result<void> {
+      if (f.number != around) return {};
+      inner = std::string_view();
+      return detail::each_field(f.bytes, [&](const WireField& g) -> Result<void> {
+        if (g.number == 1) inner = g.bytes;
+        return {};
+      });
+    });
+    if (!r) return pass(r);
+    if (!inner) continue;
+    (around == kOptional ? form.optional : form.sequence) = true;
+    form.tensor = *inner;
+  }
+  return form;
+}
+
 /// The type of a value: TypeProto with a tensor type whose extents are constants or names. `dim` gives the
 /// extent of a name (empty when there is none).
 ///
