@@ -339,6 +339,28 @@ TEST(OnnxModels, ALongLoopStaysALoop) {
   EXPECT_NE(computed.error().text().find("whose condition is computed"), std::string::npos);
 }
 
+TEST(OnnxModels, WhatALoopCarriesMayGrowInKnownTrips) {
+  const std::string body = node("Concat", {"a", "a"}, {"b"}, {integer("axis", 0)}) + node("Identity", {"c"}, {"d"}) +
+                           input("i", kInt64, {}) + input("c", kBool, {}) + field(11, field(1, "a")) + output("d") +
+                           output("b");
+  const auto grows = [&](const std::string& trips, std::string_view name) {
+    return read(model(input("x", kFloat, {1}) + trips +
+                          node("Loop", {std::string(name), "", "x"}, {"y"}, {graph_in("body", body)}) + output("y"),
+                      18));
+  };
+  const auto known = grows(numbers("n", {}, {2}), "n");
+  ASSERT_TRUE(known) << known.error().text();
+  EXPECT_EQ(known->regions.size(), 1u);
+  EXPECT_EQ(first_output(known, {host({3}, {1})}), (std::vector<float>{3, 3, 3, 3}));
+  const auto open = grows(input("n", kInt64, {}), "n");
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().text(),
+            "node 0 (Loop): the number of trips (input 0, n) must be known when the program is made");
+  const auto endless = grows("", "");
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().text(), "node 0 (Loop): a loop with carries that grow and no number of trips");
+}
+
 TEST(OnnxModels, AScanRunsBackwardsAndOverAnyAxis) {
   const std::string body = node("Add", {"a", "r"}, {"b"}) + node("Identity", {"b"}, {"row"}) + input("a", kFloat, {2}) +
                            input("r", kFloat, {2}) + output("b") + output("row");

@@ -237,7 +237,8 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
     if (results.size() != 1 + n.outputs())
       return n.fail(Errc::invalid_file, "the body gives ", results.size(), " values");
     condition = results[0];
-    if (!condition.known) return n.unsupported("a loop with scan outputs whose condition is computed");
+    if (!condition.known)
+      return n.unsupported("a loop with scan outputs, sequences or carries that grow whose condition is computed");
     for (std::size_t i = 0; i < carries; ++i) carried[i] = results[i + 1];
     for (std::size_t i = 0; i < stacked.size(); ++i) {
       if (auto r = stacked[i].push_back(as_entry(n, n.tensor_of(results[1 + carries + i]))); !r)
@@ -253,12 +254,16 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
   }
 }
 /// A loop that is left when the trips are done or its condition is false, as while_loop. Its carries are the
-/// trip, the condition, what the loop carries, the number of trips and what the body captures.
-inline void while_region(NodeCall& n, const GraphView& body) noexcept {
+/// trip, the condition, what the loop carries, the number of trips and what the body captures. False, and nothing is
+/// built, where a trip gives what the loop carries another type.
+[[nodiscard]] inline bool while_region(NodeCall& n, const GraphView& body) noexcept {
   Builder& b = n.b();
   const std::size_t carries = n.inputs() - 2;
   Captures captures(n.allocator());
-  if (auto r = captures.add(body, n.scope(), n.allocator()); !r) return n.fail(r.error());
+  if (auto r = captures.add(body, n.scope(), n.allocator()); !r) {
+    n.fail(r.error());
+    return true;
+  }
   Vector<Tensor> operands(n.allocator());
   const auto add = [&](const Tensor& x) {
     if (auto r = operands.push_back(x); !r) n.fail(r.error());
@@ -268,8 +273,9 @@ inline void while_region(NodeCall& n, const GraphView& body) noexcept {
   for (std::size_t i = 2; i < n.inputs(); ++i) add(n.in(i));
   add(n.has(0) ? scalar_of(n.in(0)) : b.scalar(DType::si64, 0x1p62));
   add_captured(n, captures, operands);
-  if (n.failed()) return;
+  if (n.failed()) return true;
   const std::size_t limit = 2 + carries;
+  bool keeps = true;
   const ptir::RegionId condition = b.region(Name("condition"), [&] {
     Vector<Tensor> p(n.allocator());
     for (const Tensor& x : operands)
@@ -295,14 +301,22 @@ inline void while_region(NodeCall& n, const GraphView& body) noexcept {
     if (results.size() != 1 + carries) return n.fail(Errc::invalid_file, "the body gives ", results.size(), " values");
     b.result(*arguments[0].tensor + 1.0);
     b.result(scalar_of(given_tensor(n, results[0])));
-    for (std::size_t i = 0; i < carries; ++i) b.result(given_tensor(n, results[i + 1]));
+    for (std::size_t i = 0; i < carries; ++i) {
+      keeps = keeps && !results[i + 1].sequence && results[i + 1].type == operands[2 + i].type();
+      if (keeps) b.result(given_tensor(n, results[i + 1]));
+    }
     b.result(trips);
     for (const Tensor& x : outside) b.result(x);
   });
-  if (n.failed()) return;
+  if (n.failed()) return true;
+  if (!keeps) {
+    b.drop_regions(condition);
+    return false;
+  }
   const ptir::Results results =
       b.emit("while_loop", operands.span(), {Attribute::region(condition), Attribute::region(step)});
   for (std::size_t i = 0; i < carries && i < n.outputs() && !n.failed(); ++i) n.out(i, results[2 + i]);
+  return true;
 }
 /// A body that is read once and runs for each row of what is scanned.
 struct ScannedBody {
@@ -396,18 +410,20 @@ inline void loop(NodeCall& n) noexcept {
   const auto body = graph_of(n, "body");
   if (n.failed()) return;
   if (n.inputs() < 2) return n.fail(Errc::invalid_file, "a loop has ", n.inputs(), " inputs");
-  // Without scan outputs the loop stays one.
+  // Without scan outputs the loop stays one, if what it carries does not grow.
   bool sequences = false;
   for (std::size_t i = 2; i < n.inputs(); ++i)
     sequences = sequences || n.any_value(i).sequence.has_value() || n.any_value(i).absent;
-  if (n.outputs() == n.inputs() - 2 && !sequences) return while_region(n, *body);
-  if (!n.has(0)) return n.unsupported("a loop with scan outputs and no number of trips");
+  const bool stacks = n.outputs() != n.inputs() - 2;
+  if (!stacks && !sequences && while_region(n, *body)) return;
+  if (!n.has(0))
+    return n.unsupported("a loop with ", stacks ? "scan outputs" : "carries that grow", " and no number of trips");
   const std::int64_t trips = n.int_in(0, "the number of trips");
   if (n.has(1) && !n.need_known(n.value(1), 1, "the condition")) return;
   if (n.failed()) return;
   const bool runs = !n.has(1) || !known_false(n.value(1));
   if (trips <= n.reader().unrolled_trips()) return unroll(n, *body, trips);
-  if (sequences || !runs || n.outputs() < n.inputs() - 2 || trips > kMaxExtent)
+  if (sequences || !stacks || !runs || n.outputs() < n.inputs() - 2 || trips > kMaxExtent)
     return n.unsupported(trips, " trips that must be unrolled, at most ", n.reader().unrolled_trips(),
                          " by ReadOptions::unrolled_trips");
   loop_by_scan(n, *body, trips);

@@ -128,6 +128,14 @@ class Builder {
     region_ = outer;
     return made;
   }
+  /// Takes back `first` and the regions made after it, none of which an instruction names yet.
+  void drop_regions(RegionId first) noexcept {
+    if (first <= region_) return;
+    while (program_.regions.size() > first) {
+      program_.regions.pop_back();
+      next_ids_.pop_back();
+    }
+  }
   /// The node that the instructions come from that are built from now on, by its number in the program's origins.
   void origin(std::uint32_t node) noexcept { origin_ = node; }
   [[nodiscard]] std::uint32_t origin() const noexcept { return origin_; }
