@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::serve {
 
 /// How urgent a tenant's requests are.
 enum class ServiceClass : std::uint8_t {
-  interactive,  ///< first in line, never preempted; its pages are set aside when it is admitted
+  interactive,  ///< first in line, not preempted while its client reads; its pages are set aside when it is admitted
   standard,     ///< preempted by interactive
   batch,        ///< preempted by both; keeps a share of the machine all the same
 };
