@@ -12,10 +12,10 @@
 #include <ctime>
 #include <iostream>
 #include <limits>
-#include <memory>
 #include <random>
 #include <set>
 #include <string>
+#include <support/byte_vocabulary.hpp>
 #include <vector>
 
 namespace grammar_test {
@@ -23,6 +23,7 @@ namespace {
 
 using namespace zrt;
 using namespace zrt::text::grammar;
+using test::Vocabulary;
 
 /// A grammar as a tree, and the recogniser that goes with it: all ends of a match by backtracking over sets.
 struct Tree {
@@ -147,45 +148,6 @@ Tree random_tree(std::mt19937& random, int depth, int rule, int rules) {
   return t;
 }
 
-/// A vocabulary of raw bytes, SentencePiece's way, so that any text can be a token.
-struct Vocabulary {
-  std::vector<std::string> texts;
-  std::vector<std::string_view> views;
-  std::vector<std::int32_t> types;
-  std::unique_ptr<text::Tokenizer> tokenizer;
-  std::unique_ptr<TokenTrie> trie;
-
-  explicit Vocabulary(std::vector<std::string> pieces) {
-    texts = {"<unk>", "<s>", "</s>"};
-    types = {2, 3, 3};
-    constexpr std::string_view hex = "0123456789ABCDEF";
-    for (unsigned b = 0; b < 256; ++b) {
-      texts.push_back(std::string("<0x") + hex[b / 16] + hex[b % 16] + ">");
-      types.push_back(6);
-    }
-    for (std::string& p : pieces) {
-      texts.push_back(std::move(p));
-      types.push_back(1);
-    }
-    views.assign(texts.begin(), texts.end());
-    text::VocabularySpec spec;
-    spec.model = "llama";
-    spec.tokens = views;
-    spec.types = types;
-    static const std::vector<float> scores(1u << 18, 0.0f);
-    spec.scores = Span<const float>(scores.data(), views.size());
-    auto made = text::Tokenizer::make(spec);
-    EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().text());
-    tokenizer = std::make_unique<text::Tokenizer>(std::move(*made));
-    trie = std::make_unique<TokenTrie>(std::move(*TokenTrie::make(*tokenizer)));
-  }
-  [[nodiscard]] std::string bytes(std::size_t id) const {
-    String out;
-    EXPECT_TRUE(tokenizer->append_piece(static_cast<std::int32_t>(id), false, out).has_value());
-    return std::string(out.view());
-  }
-};
-
 bool allowed(Span<const std::uint64_t> mask, std::size_t id) { return (mask[id / 64] >> (id % 64) & 1) != 0; }
 
 /// Whether a whole text is in a grammar, byte by byte.
@@ -275,6 +237,14 @@ TEST(Grammar, ReadsGbnf) {
     EXPECT_TRUE(matches(*g, good)) << good;
   for (const char* bad : {"", "d", "a,", "AA", "\xc3\xa9", "\xc3", "\xed\xa0\x80\xc3\xa9", "a,  b"})
     EXPECT_FALSE(matches(*g, bad)) << bad;
+}
+
+// A part that is repeated no time stands nowhere, and one without a byte may be repeated.
+TEST(Grammar, ReadsPartsThatAreNotThere) {
+  const auto g = read_gbnf("root ::= (\"x\" | none){0} \"\" (\"\" \"\")* none{0,3} \"a\"? \"b\"\nnone ::= \"\" \"\"\n");
+  ASSERT_TRUE(g.has_value()) << g.error().text();
+  for (const char* good : {"b", "ab"}) EXPECT_TRUE(matches(*g, good)) << good;
+  for (const char* bad : {"", "a", "xb", "aab"}) EXPECT_FALSE(matches(*g, bad)) << bad;
 }
 
 TEST(Grammar, RefusesWhatIsNone) {
@@ -411,6 +381,77 @@ TEST(Grammar, NamesTheKeywordThatASchemaMayNotHave) {
   EXPECT_NE(text(R"({"type":"array","maxItems":100000})").find("maxItems"), std::string::npos);
   EXPECT_NE(text("{").find("JSON: expected"), std::string::npos);
   EXPECT_EQ(text(R"({"title":"t","description":"d","type":"integer"})"), "read");
+}
+
+// A keyword of the wrong shape is no keyword that says nothing.
+TEST(Grammar, NamesTheKeywordOfTheWrongShape) {
+  const auto text = [](std::string_view schema) {
+    const auto g = read_json_schema(schema);
+    return g ? std::string("read") : std::string(g.error().text());
+  };
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"({"type":"object","properties":{"a":true},"required":"a"})", "a list of texts as required"},
+      {R"({"type":"object","properties":{"a":true},"required":["a",1]})", "a list of texts as required"},
+      {R"({"type":["object","null"],"required":{}})", "a list of texts as required"},
+      {R"({"type":["string","null"],"required":{}})", "a list of texts as required"},
+      {R"({"properties":[]})", "an object of schemas as properties"},
+      {R"({"type":"object","additionalProperties":1})", "true, false or a schema as additionalProperties"},
+      {R"({"type":"object","properties":{"a":true},"additionalProperties":"no"})", "as additionalProperties"},
+      {R"({"type":"array","prefixItems":{"a":true}})", "a list of schemas as prefixItems"},
+      {R"({"type":"array","minItems":1,"maxItems":0})", "no less than minItems, found 1..0"},
+      {R"({"type":"array","items":false,"minItems":3,"maxItems":2})", "no less than minItems, found 3..2"},
+      {R"({"properties":{"a":{"$id":"x","type":"null"}}})", "the keyword $id is honoured at the root alone"},
+      {R"({"properties":{"a":{"$id":"x","type":["null","string"]}}})", "the keyword $id is honoured"},
+      {R"({"$ref":"#/$defs/a/items","$defs":{"a":{"$id":"x","items":{"type":"null"}}}})",
+       "the keyword $id is honoured"},
+      {R"({"anyOf":[{"$id":"x","const":1}]})", "the keyword $id is honoured"}};
+  for (const auto& [schema, fault] : wrong)
+    EXPECT_NE(text(schema).find(fault), std::string::npos) << schema << ": " << text(schema);
+  EXPECT_EQ(text(R"({"$id":"x","type":["object","null"],"properties":{"$id":{"$ref":"#"}}})"), "read");
+  EXPECT_EQ(text(R"({"$ref":"#/properties/a","properties":{"$id":true,"a":{"type":"null"}}})").find("$id"),
+            std::string::npos);
+}
+
+TEST(Grammar, ValuesAreOfTheTypeBesideThem) {
+  EXPECT_TRUE(schema_allows(R"({"type":"string","enum":[5,"5",null]})", "\"5\""));
+  EXPECT_FALSE(schema_allows(R"({"type":"string","enum":[5,"5",null]})", "5"));
+  EXPECT_TRUE(schema_allows(R"({"type":["integer","null"],"enum":[5,1.5,"5",null]})", "null"));
+  EXPECT_FALSE(schema_allows(R"({"type":["integer","null"],"enum":[5,1.5,"5",null]})", "1.5"));
+  EXPECT_TRUE(schema_allows(R"({"type":"number","enum":[5,1.5]})", "1.5"));
+  EXPECT_TRUE(schema_allows(R"({"type":"object","const":{"a":1}})", R"({"a": 1})"));
+  const auto text = [](std::string_view schema) { return std::string(read_json_schema(schema).error().text()); };
+  for (const char* none : {R"({"type":"string","enum":[5]})", R"({"type":["null"],"enum":[5,true]})"})
+    EXPECT_NE(text(none).find("a value of the type beside it in enum, found none"), std::string::npos) << text(none);
+  for (const char* none : {R"({"type":"string","const":5})", R"({"type":"boolean","const":1})"})
+    EXPECT_NE(text(none).find("a value of the type beside it as const"), std::string::npos) << text(none);
+  EXPECT_NE(text(R"({"type":"text","enum":[5]})").find("expected a type of JSON, found text"), std::string::npos);
+}
+
+// Values that share beginnings, also within characters and within each other, and the same one twice.
+TEST(Grammar, ValuesShareTheirBeginnings) {
+  std::vector<std::string> values{"1",
+                                  "12",
+                                  "123",
+                                  "true",
+                                  "null",
+                                  "\"\xc3\xa9\"",
+                                  "\"\xc3\xaa\"",
+                                  "\"\xe2\x82\xac\"",
+                                  "\"\xe2\x82\xad\xc3\xa9\"",
+                                  "\"a\\n\"",
+                                  "\"a\\\"b\"",
+                                  "\"a\\\\\"",
+                                  "\"\"",
+                                  "12"};
+  for (std::size_t i = 1; i < 150; ++i) values.push_back("\"" + std::string(i, 'x') + "\"");
+  std::string schema;
+  for (const std::string& value : values) schema += (schema.empty() ? "" : ",") + value;
+  const auto g = read_json_schema("{\"enum\":[" + schema + "]}");
+  ASSERT_TRUE(g.has_value()) << g.error().text();
+  for (const std::string& value : values) EXPECT_TRUE(matches(*g, value)) << value;
+  for (const char* other : {"13", "\"", "\"\xc3\xab\"", "\"\xe2\x82\xad\"", "\"a\"", "\"xy\"", "1234", ""})
+    EXPECT_FALSE(matches(*g, other)) << other;
+  EXPECT_FALSE(matches(*g, "\"" + std::string(150, 'x') + "\""));
 }
 
 // Words of all kinds of density, the last one cut: what a mask forbids is never, the rest is as it was.

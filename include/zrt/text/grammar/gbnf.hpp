@@ -42,6 +42,7 @@ class GbnfReader {
     for (skip_spaces(); ok_ && at_ < source_.size(); skip_spaces()) rule();
     if (ok_) check_rules();
     if (!ok_) return std::unexpected<Error>(error_);
+    skip_jumps();
     return std::move(grammar_);
   }
 
@@ -129,6 +130,30 @@ class GbnfReader {
   [[nodiscard]] Fragment bytes(std::uint8_t first, std::uint8_t last) noexcept {
     const std::uint32_t end = add({});
     return {add({.kind = StateKind::bytes, .first = first, .last = last, .next = end}), end};
+  }
+
+  /// Has no state lead to a jump: whoever follows a text would pass it each time.
+  void skip_jumps() noexcept {
+    for (std::uint32_t i = 0; i < grammar_.states(); ++i) {
+      RuleState& s = grammar_.edit(i);
+      if (s.next != kNoState) s.next = behind_jumps(s.next);
+      if (s.kind == StateKind::split) s.other = behind_jumps(s.other);
+    }
+    for (std::uint32_t i = 0; i < grammar_.rules(); ++i) grammar_.begin_rule(i, behind_jumps(grammar_.rule(i)));
+  }
+  [[nodiscard]] std::uint32_t behind_jumps(std::uint32_t state) noexcept {
+    std::uint32_t last = state;
+    // A part that stands nowhere, as one repeated no time, leads nowhere.
+    for (const RuleState* s = &grammar_.state(last); s->kind == StateKind::jump && s->next != kNoState;
+         s = &grammar_.state(last))
+      last = s->next;
+    // Those passed now lead there at once.
+    while (state != last) {
+      RuleState& jump = grammar_.edit(state);
+      state = jump.next;
+      jump.next = last;
+    }
+    return last;
   }
 
   // --- rules -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include <zrt/text/chat/json.hpp>
 #include <zrt/text/grammar/gbnf.hpp>
+#include <zrt/text/grammar/shared_literals.hpp>
 
 namespace zrt::inline ZRT_ABI::text::grammar {
 
@@ -21,7 +22,7 @@ using chat::Values;
 /// Writes GBNF: one rule for each schema. What it cannot honour is an error that names the keyword.
 class SchemaWriter {
  public:
-  static constexpr std::uint32_t kMostSchemas = 20'000;
+  static constexpr std::uint32_t kMostSchemas = Grammar::kMostRules;  ///< each is a rule
   static constexpr std::uint32_t kDepth = 64;
   static constexpr std::size_t kMostEnum = 5'000;
   static constexpr std::int64_t kMostCount = 1'024;
@@ -56,6 +57,9 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
   template <class... Pieces> void fault(Pieces... pieces) noexcept {
     if (ok_) error_ = Error::of(Errc::invalid_argument, "JSON schema: ", pieces...);
     ok_ = false;
+  }
+  void keep(const Result<void>& r) noexcept {
+    if (!r && ok_) ok_ = false, error_ = r.error();
   }
   [[nodiscard]] std::string_view text(const Value& schema, std::string_view key) noexcept {
     const Value v = values_.get(schema, key);
@@ -100,16 +104,36 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     }
   }
 
+  /// What is wrong wherever it stands, also beside a type that it says nothing about.
+  void check_keywords(const Value& s) noexcept {
+    const auto demand = [&](std::string_view keyword, auto is_right, std::string_view expected) {
+      const Value* value = values_.find(s, keyword);
+      if (value != nullptr && !is_right(*value)) fault("expected ", expected, " as ", keyword);
+    };
+    demand("properties", [](const Value& v) { return v.is_dict(); }, "an object of schemas");
+    demand(
+        "additionalProperties", [](const Value& v) { return v.is(Kind::boolean) || v.is_dict(); },
+        "true, false or a schema");
+    demand("prefixItems", [](const Value& v) { return v.is(Kind::list); }, "a list of schemas");
+    demand("required", [this](const Value& v) { return is_list_of_texts(v); }, "a list of texts");
+    // It would change what references below it mean.
+    if (values_.find(s, "$id") != nullptr && !is_root(s)) fault("the keyword $id is honoured at the root alone");
+  }
+  [[nodiscard]] bool is_list_of_texts(const Value& value) noexcept {
+    bool texts = value.is(Kind::list);
+    for (const Value& item : values_.items(value)) texts = texts && item.is_string();
+    return texts;
+  }
+  [[nodiscard]] bool is_root(const Value& s) const noexcept { return root_.is_dict() && s.index == root_.index; }
+
   void write_schema(const Value& s, std::uint32_t depth, TextBuilder& out) noexcept {
     if (s.is(Kind::boolean) && s.integer == 1) return void(out << "value");
     if (!s.is_dict()) return fault("expected a schema that is an object or true");
+    check_keywords(s);
     for (const std::string_view many : {"anyOf", "oneOf"})
       if (values_.find(s, many) != nullptr) return write_any(s, many, depth, out);
     if (values_.find(s, "$ref") != nullptr) return write_reference(s, depth, out);
-    if (values_.find(s, "const") != nullptr) {
-      allow(s, {"const", "type"}, "a schema with const");
-      return write_constant(values_.get(s, "const"), out);
-    }
+    if (values_.find(s, "const") != nullptr) return write_constant(s, out);
     if (values_.find(s, "enum") != nullptr) return write_enum(s, out);
     const Value type = values_.get(s, "type");
     if (type.is(Kind::list)) return write_types(s, type, depth, out);
@@ -147,7 +171,7 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
       const std::string_view name = Value(values_.items(types)[i]).text;
       for (std::size_t k = 0; k < values_.entries(s).size(); ++k) {
         const Entry entry = values_.entries(s)[k];
-        if (entry.key.text == "type" || !concerns(entry.key.text, name)) continue;
+        if (entry.key.text == "type" || entry.key.text == "$id" || !concerns(entry.key.text, name)) continue;
         values_.append(one, entry);
       }
       values_.set(one, "type", Value(values_.items(types)[i]));
@@ -203,30 +227,21 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
       if (part.find('~') != std::string_view::npos || part.find('%') != std::string_view::npos)
         return fault("expected a $ref without ~ and %, found ", path), at;
       left = end == std::string_view::npos ? std::string_view{} : slice(left, end);
+      if (const Value* id = values_.find(at, "$id"); id != nullptr && id->is_string() && !is_root(at))
+        return fault("the keyword $id is honoured at the root alone, found on the way to ", path), at;
       if (values_.find(at, part) == nullptr) return fault("expected a schema at ", path, ", found none"), at;
       at = values_.get(at, part);
     }
     return at;
   }
 
-  /// A text as a literal of GBNF.
-  static void write_literal(std::string_view text, TextBuilder& out) noexcept {
-    constexpr std::string_view hex = "0123456789abcdef";
-    out << '"';
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\')
-        out << '\\' << c;
-      else if (byte < 0x20)
-        out << "\\x" << hex[byte >> 4] << hex[byte & 15];
-      else
-        out << c;
-    }
-    out << '"';
-  }
-  void write_constant(const Value& value, TextBuilder& out) noexcept {
+  void write_json(const Value& value, TextBuilder& json) noexcept { keep(chat::write_json(values_, value, {}, json)); }
+  void write_constant(const Value& s, TextBuilder& out) noexcept {
+    allow(s, {"const", "type"}, "a schema with const");
+    const Value value = values_.get(s, "const");
+    if (!has_type_of(s, value)) return fault("expected a value of the type beside it as const");
     TextBuilder json(values_.allocator());
-    if (auto r = chat::write_json(values_, value, {}, json); !r) return void((ok_ = false, error_ = r.error()));
+    write_json(value, json);
     write_literal(json.view(), out);
   }
   void write_enum(const Value& s, TextBuilder& out) noexcept {
@@ -236,10 +251,45 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     if (count == 0) fault("expected a list of values as enum");
     enums_ += count;
     if (enums_ > kMostEnum) fault("expected at most ", kMostEnum, " values of enum");
+    TextBuilder json(values_.allocator());
+    Vector<std::size_t> ends(values_.allocator());
     for (std::size_t i = 0; ok_ && i < count; ++i) {
-      if (i != 0) out << " | ";
-      write_constant(values_.items(list)[i], out);
+      const Value value = values_.items(list)[i];
+      if (!has_type_of(s, value)) continue;
+      write_json(value, json);
+      keep(ends.push_back(json.size()));
     }
+    if (ends.empty()) fault("expected a value of the type beside it in enum, found none");
+    keep(json.result());
+    Vector<std::string_view> texts(values_.allocator());
+    std::size_t begin = 0;
+    for (std::size_t i = 0; ok_ && i < ends.size(); begin = ends[i++])
+      keep(texts.push_back(slice(json.view(), begin, ends[i] - begin)));
+    if (ok_) write_literals(texts.span(), out);
+  }
+  /// Whether a value is of the type, or one of the types, that its schema names.
+  [[nodiscard]] bool has_type_of(const Value& s, const Value& value) noexcept {
+    const Value type = values_.get(s, "type");
+    if (type.is(Kind::undefined)) return true;
+    if (!type.is(Kind::list)) return has_type(value, type);
+    if (values_.items(type).empty()) fault("expected a type in a list of types");
+    bool any = false;
+    for (const Value& one : values_.items(type)) any = has_type(value, one) || any;
+    return any;
+  }
+  [[nodiscard]] bool has_type(const Value& value, const Value& type) noexcept {
+    const bool whole = value.is(Kind::integer) || (value.is(Kind::real) && value.real == __builtin_trunc(value.real));
+    const std::pair<std::string_view, bool> types[] = {{"object", value.is_dict()},
+                                                       {"array", value.is(Kind::list)},
+                                                       {"string", value.is_string()},
+                                                       {"boolean", value.is(Kind::boolean)},
+                                                       {"null", value.is(Kind::none)},
+                                                       {"integer", whole},
+                                                       {"number", whole || value.is(Kind::real)}};
+    for (const auto& [name, has] : types)
+      if (type.is_string() && type.text == name) return has;
+    fault("expected a type of JSON, found ", type.string_or_empty());
+    return false;
   }
 
   void write_string(const Value& s, TextBuilder& out) noexcept {
@@ -285,6 +335,8 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     allow(s, {"type", "items", "prefixItems", "minItems", "maxItems"}, "array");
     const std::int64_t least = count(s, "minItems");
     const std::int64_t most = count(s, "maxItems");
+    if (most >= 0 && most < least)
+      return fault("expected a maxItems that is no less than minItems, found ", least, "..", most);
     const Value first = values_.get(s, "prefixItems");
     const Value items = values_.get(s, "items");
     const auto fixed = static_cast<std::int64_t>(values_.items(first).size());
@@ -333,7 +385,7 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     const Value required = values_.get(s, "required");
     const Value more = values_.get(s, "additionalProperties");
     for (const Value& name : values_.items(required))
-      if (!name.is_string() || values_.find(properties, name.text) == nullptr)
+      if (values_.find(properties, name.text) == nullptr)
         return fault("expected properties to name ", name.text, ", which required does");
     const std::size_t count = values_.entries(properties).size();
     if (count == 0) return write_free_object(more, depth, out);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/text/grammar/grammar.hpp>
+#include <zrt/text/grammar/place_set.hpp>
 #include <zrt/text/grammar/token_trie.hpp>
 
 #include <string_view>
@@ -12,8 +13,11 @@ namespace zrt::inline ZRT_ABI::text::grammar {
 /// What a matcher may hold and do. Passing a limit is Errc::limit_exceeded; a text then counts as not allowed.
 struct MatcherLimits {
   std::size_t bytes = std::size_t{16} << 20;  ///< of places, steps and masks that are kept
-  std::uint32_t places = 4096;                ///< of a grammar at which one text can be
+  std::uint32_t places = 16'384;              ///< of a grammar at which one text can be
   std::uint32_t depth = 10'000;               ///< nested rules; what is deeper does not match
+  /// Places that are looked at for one mask or token, beside as many as the vocabulary has nodes. Others wait for a mask,
+  /// so this bounds its time: some milliseconds, of which a grammar that is not made for it needs a hundredth.
+  std::uint32_t work = 1u << 18;
 };
 
 /// Follows a text through a grammar byte by byte, and marks the tokens that keep it there.
@@ -37,8 +41,10 @@ class Matcher {
   /// Begins a text anew.
   [[nodiscard]] Result<void> begin() noexcept {
     forget();
-    next_.clear();
-    if (auto r = close({grammar_->rule(grammar_->root()), kNoFrame}); !r) return r;
+    work_ = 0;
+    pending_.clear();
+    if (auto r = pending_.add({grammar_->rule(grammar_->root()), kNoFrame}); !r) return r;
+    if (auto r = close(); !r) return r;
     auto set = intern();
     if (!set) return pass(set);
     now_ = *set;
@@ -61,6 +67,7 @@ class Matcher {
   [[nodiscard]] Result<void> take(std::string_view bytes) noexcept {
     if (used() > limits_.bytes)
       if (auto r = compact(); !r) return r;
+    work_ = 0;
     std::uint32_t set = now_;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       auto next = step(set, static_cast<std::uint8_t>(bytes[i]));
@@ -90,11 +97,6 @@ class Matcher {
     std::uint32_t back;
     std::uint32_t outer;
     std::uint32_t depth;
-  };
-  struct Place {
-    std::uint32_t state;
-    std::uint32_t frame;
-    [[nodiscard]] friend bool operator==(const Place&, const Place&) noexcept = default;
   };
   struct Set {
     std::uint32_t first = 0;  ///< of its places
@@ -149,6 +151,7 @@ class Matcher {
     const bool accepts = set.accepts;
     forget();
     next_.clear();
+    pending_.clear();
     for (std::size_t at = 0; at < chain_.size(); ++at) {
       Place place{chain_[at++], kNoFrame};
       for (; chain_[at] != kNone; ++at) {
@@ -157,6 +160,7 @@ class Matcher {
         place.frame = *frame;
       }
       if (auto r = next_.push_back(place); !r) return r;
+      if (auto r = pending_.add(place); !r) return r;
     }
     accepting_ = accepts;
     auto made = intern();
@@ -202,13 +206,10 @@ class Matcher {
     return frame_slots_[at];
   }
 
-  /// The set of the places in `next_`.
+  /// The set of the places in `next_`, in whatever order: those in `pending_` that take a byte.
   [[nodiscard]] Result<std::uint32_t> intern() noexcept {
-    heap_sort(next_.span(), [](const Place& a, const Place& b) {
-      return a.state != b.state ? a.state < b.state : a.frame < b.frame;
-    });
     std::uint64_t hash = accepting_ ? 3 : 5;
-    for (const Place& p : next_) hash = mixed(mixed(hash, p.state), p.frame);
+    for (const Place& p : next_) hash += mixed(mixed(11, p.state), p.frame);
     const auto refill = [&] {
       for (std::uint32_t i = 0; i < sets_.size(); ++i) {
         std::size_t at = sets_[i].hash & (slots_.size() - 1);
@@ -232,30 +233,31 @@ class Matcher {
   [[nodiscard]] bool same(const Set& set, std::uint64_t hash) const noexcept {
     if (set.hash != hash || set.count != next_.size() || set.accepts != accepting_) return false;
     for (std::uint32_t i = 0; i < set.count; ++i)
-      if (places_[set.first + i] != next_[i]) return false;
+      if (!pending_.has(places_[set.first + i])) return false;
     return true;
   }
 
   // --- steps -----------------------------------------------------------------------------------------
 
-  /// Adds to `next_` the places that take a byte and can be reached from `from` without one. `accepting_` says whether
-  /// the text can end there.
-  [[nodiscard]] Result<void> close(Place from) noexcept {
-    if (next_.empty()) accepting_ = false;
-    pending_.clear();
-    if (auto r = visit(from); !r) return r;
+  /// Fills `next_` with the places that take a byte and can be reached from those in `pending_` without one.
+  /// `accepting_` says whether the text can end there.
+  [[nodiscard]] Result<void> close() noexcept {
+    next_.clear();
+    accepting_ = false;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       const Place place = pending_[i];
       const RuleState& s = grammar_->state(place.state);
       switch (s.kind) {
         case StateKind::bytes:
-          if (auto r = keep(place); !r) return r;
+          if (next_.size() >= limits_.places)
+            return fail(Errc::limit_exceeded, "the grammar has more than ", limits_.places, " places for one text");
+          if (auto r = next_.push_back(place); !r) return r;
           break;
         case StateKind::split:
-          if (auto r = visit({s.other, place.frame}); !r) return r;
+          if (auto r = pending_.add({s.other, place.frame}); !r) return r;
           [[fallthrough]];
         case StateKind::jump:
-          if (auto r = visit({s.next, place.frame}); !r) return r;
+          if (auto r = pending_.add({s.next, place.frame}); !r) return r;
           break;
         case StateKind::call:
           if (auto r = enter(s, place.frame); !r) return r;
@@ -263,35 +265,28 @@ class Matcher {
         case StateKind::end:
           if (place.frame == kNoFrame)
             accepting_ = true;
-          else if (auto r = visit({frames_[place.frame].back, frames_[place.frame].outer}); !r)
+          else if (auto r = pending_.add({frames_[place.frame].back, frames_[place.frame].outer}); !r)
             return r;
           break;
       }
+      if (auto r = count_work(1); !r) return r;
     }
     return {};
   }
-  [[nodiscard]] Result<void> visit(Place place) noexcept {
-    for (const Place& p : pending_)
-      if (p == place) return {};
-    if (pending_.size() >= limits_.places)
-      return fail(Errc::limit_exceeded, "the grammar has more than ", limits_.places, " places for one text");
-    return pending_.push_back(place);
-  }
-  [[nodiscard]] Result<void> keep(Place place) noexcept {
-    for (const Place& p : next_)
-      if (p == place) return {};
-    if (next_.size() >= limits_.places)
-      return fail(Errc::limit_exceeded, "the grammar has more than ", limits_.places, " places for one text");
-    return next_.push_back(place);
+  [[nodiscard]] Result<void> count_work(std::size_t places) noexcept {
+    work_ += places;
+    if (work_ <= limits_.work + trie_->nodes().size()) return {};
+    return fail(Errc::limit_exceeded, "the grammar looks at more than ", limits_.work + trie_->nodes().size(),
+                " places to find the tokens that may come next");
   }
   /// A call that is its rule's last part opens no frame, so that a list does not nest.
   [[nodiscard]] Result<void> enter(const RuleState& call, std::uint32_t frame) noexcept {
     std::uint32_t back = call.next;
     while (grammar_->state(back).kind == StateKind::jump) back = grammar_->state(back).next;
-    if (grammar_->state(back).kind == StateKind::end) return visit({grammar_->rule(call.other), frame});
+    if (grammar_->state(back).kind == StateKind::end) return pending_.add({grammar_->rule(call.other), frame});
     auto opened = frame_of(back, frame);
     if (!opened) return pass(opened);
-    return *opened == kNone ? Result<void>{} : visit({grammar_->rule(call.other), *opened});
+    return *opened == kNone ? Result<void>{} : pending_.add({grammar_->rule(call.other), *opened});
   }
 
   /// The set behind `byte`, or kDead.
@@ -310,25 +305,33 @@ class Matcher {
       for (std::size_t i = row; i < rows_.size(); ++i) rows_[i] = kUnknown;
       sets_[set].row = row;
     }
-    next_.clear();
-    accepting_ = false;
     const Set from = sets_[set];
-    bool accepting = false;
+    if (auto r = count_work(from.count); !r) return pass(r);
+    // The bytes around this one that lead to the same places.
+    unsigned first = 0;
+    unsigned last = 255;
+    pending_.clear();
     for (std::uint32_t i = 0; i < from.count; ++i) {
       const Place place = places_[from.first + i];
       const RuleState& s = grammar_->state(place.state);
-      if (byte < s.first || byte > s.last) continue;
-      if (auto r = close({s.next, place.frame}); !r) return pass(r);
-      accepting = accepting || accepting_;
+      if (byte < s.first) {
+        last = s.first <= last ? s.first - 1u : last;
+      } else if (byte > s.last) {
+        first = s.last >= first ? s.last + 1u : first;
+      } else {
+        first = s.first > first ? s.first : first;
+        last = s.last < last ? s.last : last;
+        if (auto r = pending_.add({s.next, place.frame}); !r) return pass(r);
+      }
     }
-    accepting_ = accepting;
+    if (auto r = close(); !r) return pass(r);
     std::uint32_t to = kDead;
-    if (!next_.empty() || accepting) {
+    if (!next_.empty() || accepting_) {
       auto made = intern();
       if (!made) return pass(made);
       to = *made;
     }
-    rows_[sets_[set].row + byte] = to;
+    for (unsigned same = first; same <= last; ++same) rows_[sets_[set].row + same] = to;
     return to;
   }
 
@@ -341,6 +344,7 @@ class Matcher {
   [[nodiscard]] Result<void> make_mask() noexcept {
     if (used() + words() * sizeof(std::uint64_t) > limits_.bytes)
       if (auto r = compact(); !r) return r;
+    work_ = 0;
     const auto first = static_cast<std::uint32_t>(masks_.size());
     if (auto r = masks_.resize(masks_.size() + words()); !r) return r;
     const auto allow = [&](std::uint32_t token) { masks_[first + token / 64] |= std::uint64_t{1} << (token % 64); };
@@ -377,10 +381,11 @@ class Matcher {
   Vector<std::uint64_t> masks_;  ///< of the sets that have one
   Vector<std::uint32_t> slots_;  ///< sets by hash
   Vector<std::uint32_t> frame_slots_;
-  Vector<Place> next_;     ///< of the set being made
-  Vector<Place> pending_;  ///< of the closure being made
+  Vector<Place> next_;        ///< of the set being made
+  detail::PlaceSet pending_;  ///< of the closure being made
   Vector<std::uint32_t> path_;
   Vector<std::uint32_t> chain_;
+  std::size_t work_ = 0;  ///< for the present mask or token
   std::uint32_t now_ = 0;
   bool accepting_ = false;
 };
