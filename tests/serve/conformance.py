@@ -528,6 +528,15 @@ def bad_tools(s):
     refused(s.chat(tool_choice="required"), 400, "tool_choice")
     refused(s.chat(tools=[NOW], tool_choice={"type": "function", "function": {"name": "other"}}), 400, "tool_choice")
     refused(s.chat(functions=[{"name": "f"}]), 400, "functions")
+    # A strict schema is checked whether or not a call is forced.
+    def with_pattern(strict):
+        parameters = {"type": "object", "properties": {"a": {"type": "string", "pattern": "a"}}}
+        return [NOW, {"type": "function", "function": {"name": "f", "strict": strict, "parameters": parameters}}]
+    for choice in ("auto", "required"):
+        refused(s.chat(tools=with_pattern(True), tool_choice=choice), 400, "tools")
+        assert "pattern" in s.chat(tools=with_pattern(True), tool_choice=choice)[1]["error"]["message"]
+    fine(s.chat(tools=with_pattern(False)))
+    fine(s.chat(tools=with_pattern(True), tool_choice="none"))
 
 
 @case
@@ -538,6 +547,13 @@ def references_in_tools(s):
     choice = fine(s.chat(tools=[tool], tool_choice="required", parallel_tool_calls=False, max_tokens=200))["choices"][0]
     if choice["finish_reason"] == "tool_calls":
         assert json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]) == {"a": "x"}
+    # What looks like one within a value is none.
+    parameters = {"$id": "x", "type": "object", "properties": {"const": {"const": {"$ref": "#/x"}}}, "required": ["const"],
+                  "additionalProperties": False}
+    tool = {"type": "function", "function": {"name": "f", "parameters": parameters}}
+    choice = fine(s.chat(tools=[tool], tool_choice="required", parallel_tool_calls=False, max_tokens=250))["choices"][0]
+    if choice["finish_reason"] == "tool_calls":
+        assert json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]) == {"const": {"$ref": "#/x"}}
 
 
 # --- structured answers ---
@@ -589,6 +605,12 @@ def schemas_that_are_refused(s):
     refused(s.chat(response_format={"type": "xml"}), 400, "response_format.type")
     refused(s.chat(response_format={"type": "json_schema"}), 400)
     refused(s.chat(response_format={"type": "json_object"}, tools=[NOW]), 400, "response_format")
+    for schema in ({"type": "string", "enum": [5]}, {"type": "array", "minItems": 1, "maxItems": 0}, {"required": "a"},
+                   {"enum": list(range(5001))}):
+        refused(s.chat(response_format=structured(schema)), 400, "response_format")
+    fine(s.chat(response_format=structured({"enum": [f"value {i}" for i in range(5000)]})))
+    fine(s.chat(response_format=structured({"anyOf": [{"type": "object", "properties": {f"p{i}": {"type": "null"}}}
+                                                      for i in range(1000)]})))
     deep = {"type": "object"}
     for _ in range(25):
         deep = {"type": "object", "properties": {"a": deep}}
@@ -770,14 +792,19 @@ def characters_over_tokens(s):
 @case
 def stops_in_characters_and_calls(s):
     schema = {"type": "object", "properties": {"a": {"const": "\u20ac\U0001f600!"}}, "required": ["a"], "additionalProperties": False}
-    # The bytes of the character before the stop, and of the stop itself, come as tokens of their own.
+    # What a grammar binds ends where it is whole, whatever stands in it.
     choice = fine(s.chat(response_format=structured(schema), max_tokens=200, stop="\U0001f600"))["choices"][0]
-    assert choice["message"]["content"].endswith("\u20ac") and choice["finish_reason"] == "stop", choice
-    events = s.chat_stream(response_format=structured(schema), max_tokens=200, stop="\U0001f600!")
-    assert text_of(events).endswith("\u20ac") and events[-2]["choices"][0]["finish_reason"] == "stop"
-    # A call that a stop string cuts is no call.
+    assert json.loads(choice["message"]["content"]) == {"a": "\u20ac\U0001f600!"} and choice["finish_reason"] == "stop", choice
+    events = s.chat_stream(response_format=structured(schema), max_tokens=200, stop=["\u20ac", "}"])
+    assert json.loads(text_of(events)) == {"a": "\u20ac\U0001f600!"} and events[-2]["choices"][0]["finish_reason"] == "stop"
     choice = fine(s.chat(tools=[NOW], tool_choice="required", parallel_tool_calls=False, max_tokens=200, stop="now"))["choices"][0]
-    assert choice["finish_reason"] == "stop" and "tool_calls" not in choice["message"], choice
+    assert choice["finish_reason"] == "tool_calls" and len(choice["message"]["tool_calls"]) == 1, choice
+    # Bytes of a character come as tokens of their own, and a stop is found across them.
+    bytes_of = {str(3 + byte): 100 for byte in "\u20ac".encode()}
+    whole = fine(s.complete(logit_bias=bytes_of, max_tokens=60, temperature=1, ignore_eos=True))["choices"][0]["text"]
+    assert whole.count("\u20ac") > 0, whole
+    cut = fine(s.complete(logit_bias=bytes_of, max_tokens=60, temperature=1, ignore_eos=True, stop="\u20ac"))["choices"][0]
+    assert cut["text"] == whole[:whole.find("\u20ac")] and cut["finish_reason"] == "stop", (cut, whole)
 
 
 @case
@@ -797,6 +824,37 @@ def dates(s):
     for path in ("/livez", "/nowhere"):
         date = email.utils.parsedate_to_datetime(s.ask("GET", path)[1]["date"])
         assert abs(date.timestamp() - time.time()) < 30 and date.utcoffset().total_seconds() == 0
+
+
+THINKING = """{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endfor %}<|im_start|>assistant
+<think>
+{# <tool_call> #}"""
+
+
+def constrained_answers_are_content(program, model):
+    """Behind a template that begins to reason, in the format of Hermes and in harmony's: no mark is looked for."""
+    marks = {"x": "x<think>y</think>z<tool_call>{}</tool_call><|channel|>analysis<|message|>"}
+    schema = {"type": "object", "properties": {"a": {"const": marks["x"]}}, "required": ["a"], "additionalProperties": False}
+    for source in (THINKING, THINKING.replace("<tool_call>", "<|channel|>")):
+        with tempfile.NamedTemporaryFile("w", suffix=".jinja") as file:
+            file.write(source)
+            file.flush()
+            with Server(program, model, "--context", "512", "--chat-template", file.name) as s:
+                for more in ({}, {"logprobs": True}):
+                    body = fine(s.chat(response_format=structured(schema), max_tokens=300, **more))
+                    message = body["choices"][0]["message"]
+                    assert json.loads(message["content"]) == {"a": marks["x"]} and "reasoning_content" not in message, body
+                    assert body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 0, body
+                    events = s.chat_stream(response_format=structured(schema), max_tokens=300, **more)
+                    assert text_of(events) == message["content"], events
+                    assert not any("reasoning_content" in c["delta"] for e in events[:-1] for c in e["choices"])
+                body = fine(s.chat(response_format={"type": "json_object"}, max_tokens=20))
+                assert body["choices"][0]["message"]["content"].lstrip().startswith("{"), body
+                if source is THINKING:
+                    message = fine(s.chat())["choices"][0]["message"]
+                    assert message["reasoning_content"] and not message["content"], message
 
 
 def other_addresses(program, model):
@@ -939,7 +997,8 @@ NUMBERS = {
     105: "operation:slow_and_many_clients",
 }
 # Cases with servers of their own.
-ALONE = {one.__name__: one for one in (embeddings, other_addresses, names_in_paths, tools_without_a_description)}
+ALONE = {one.__name__: one for one in (embeddings, other_addresses, names_in_paths, tools_without_a_description),
+         "constrained_answers_are_content": constrained_answers_are_content}
 
 
 def every_number_has_its_proof():

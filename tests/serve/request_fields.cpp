@@ -85,6 +85,29 @@ TEST(RequestFields, CallsOfToolsAreASchema) {
   EXPECT_EQ(schema_of_calls(read_tools(of_one))["maxItems"], 1);
 }
 
+// A tool's references move with it; what looks like one in a value, or is the name of a property, stays.
+TEST(RequestFields, ReferencesOfToolsAreThoseOfSchemas) {
+  const Json body =
+      Json::parse(R"({"tools": [{"type": "function", "function": {"name": "f", "strict": true, "parameters":
+      {"$id": "x", "properties": {"const": {"$ref": "#/$defs/enum"}, "$ref": {"const": {"$ref": "#/x"}},
+        "a": {"enum": [{"$ref": "#/x"}]}, "b": {"default": {"$ref": "#/x"}, "examples": [{"$ref": "#/x"}]},
+        "c": {"anyOf": [{"$ref": "#"}]}}, "$defs": {"enum": {"items": {"$ref": "#/properties/a"}}}}}},
+      {"type": "function", "function": {"name": "g", "strict": false}}], "tool_choice": "required"})");
+  Fields fields(body);
+  const Tools tools = read_tools(fields);
+  const Json f = schema_of_calls(tools)["$defs"]["f"];
+  EXPECT_FALSE(f.contains("$id"));
+  const Json& properties = f["properties"];
+  EXPECT_EQ(properties["const"]["$ref"], "#/$defs/f/$defs/enum");
+  EXPECT_EQ(properties["c"]["anyOf"][0]["$ref"], "#/$defs/f");
+  EXPECT_EQ(f["$defs"]["enum"]["items"]["$ref"], "#/$defs/f/properties/a");
+  EXPECT_EQ(properties["$ref"]["const"]["$ref"], "#/x");
+  EXPECT_EQ(properties["a"]["enum"][0]["$ref"], "#/x");
+  EXPECT_EQ(properties["b"]["default"]["$ref"], "#/x");
+  EXPECT_EQ(properties["b"]["examples"][0]["$ref"], "#/x");
+  EXPECT_EQ(strict_ones(tools).list.size(), 1u);
+}
+
 TEST(RequestFields, ErrorsOfTheLibraryAreTheClientsOrNot) {
   EXPECT_EQ(api_error(zrt::Error::of(zrt::Errc::invalid_argument, "x"), "p").param, "p");
   EXPECT_EQ(api_error(zrt::Error::of(zrt::Errc::capacity_exceeded, "x")).code, "context_length_exceeded");

@@ -110,7 +110,13 @@ void Answer::show_quota() {
 void Answer::take_end(const Said& said) {
   if (said.error) {
     if (said.refused && said.retry_after_ns != 0) return fail(over_quota(said.retry_after_ns));
-    ApiError error = api_error(*said.error, "prompt");
+    const char* param = "prompt";
+    // What an answer runs into, once it is taken, is its grammar's limit.
+    if (!said.refused && said.error->code() == zrt::Errc::limit_exceeded) {
+      if (request_.constrained) param = "response_format";
+      if (request_.forced_calls) param = "tools";
+    }
+    ApiError error = api_error(*said.error, param);
     // What the engine took and could not finish is no fault of the client's.
     if (!said.refused && error.status >= 500)
       error = {503, "server_error", std::string(zrt::name(said.error->code())), {}, error.message, 1};

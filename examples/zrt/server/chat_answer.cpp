@@ -66,6 +66,11 @@ bool ChatAnswer::take_text(std::uint32_t choice, std::string_view text, bool las
     m.forced += text;
     return false;
   }
+  if (request().constrained) {
+    // Nothing in it is a mark: a grammar allows no control token, and a text may look like one.
+    if (!text.empty()) add_text(choice, text, false);
+    return false;
+  }
   bool reasons = false;
   const auto take = [&](auto pieces) {
     if (!pieces) return;
@@ -80,18 +85,20 @@ bool ChatAnswer::take_text(std::uint32_t choice, std::string_view text, bool las
 }
 
 void ChatAnswer::take_piece(std::uint32_t choice, const Piece& piece) {
-  Message& m = messages_[choice];
   if (piece.kind == Piece::Kind::call)
     return add_call(choice, piece.id.view(), piece.name.view(), std::string(piece.text.view()));
-  const bool reasons = piece.kind == Piece::Kind::reasoning;
+  add_text(choice, piece.text.view(), piece.kind == Piece::Kind::reasoning);
+}
+
+void ChatAnswer::add_text(std::uint32_t choice, std::string_view text, bool reasons) {
+  Message& m = messages_[choice];
   if (!request().stream) {
-    (reasons ? m.reasoning : m.content) += piece.text.view();
+    (reasons ? m.reasoning : m.content) += text;
     return;
   }
-  if (pending_[choice].empty())
-    return send_text(choice, reasons ? kReasoningField : kContentField, piece.text.view(), "}");
+  if (pending_[choice].empty()) return send_text(choice, reasons ? kReasoningField : kContentField, text, "}");
   Json delta;
-  delta[reasons ? "reasoning_content" : "content"] = std::string(piece.text.view());
+  delta[reasons ? "reasoning_content" : "content"] = std::string(text);
   send_delta(choice, std::move(delta), std::exchange(pending_[choice], Json::array()));
 }
 

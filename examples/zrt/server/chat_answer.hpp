@@ -35,6 +35,7 @@ class ChatAnswer final : public Answer {
   /// Reads more of the text. Returns whether any of it was reasoning.
   bool take_text(std::uint32_t choice, std::string_view text, bool last);
   void take_piece(std::uint32_t choice, const zrt::text::chat::ReplyPiece& piece);
+  void add_text(std::uint32_t choice, std::string_view text, bool reasons);
   void add_call(std::uint32_t choice, std::string_view id, std::string_view name, std::string arguments);
   void add_forced_calls(std::uint32_t choice);
   void send_delta(std::uint32_t choice, Json delta, Json probabilities = nullptr, const char* finish = nullptr);

@@ -185,11 +185,17 @@ void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, 
     throw bad_field("response_format",
                     "'response_format' and tools that may be called exclude each other; "
                     "'tool_choice': \"none\" asks for the format");
-  if (!schema.is_null()) choice.grammar = grammar_of(schema, "response_format", model);
+  request.constrained = !schema.is_null();
+  if (request.constrained) choice.grammar = grammar_of(schema, "response_format", model);
   request.calls = !tools.list.empty();
   request.forced_calls = tools.forced;
   request.one_call = !tools.parallel;
   if (tools.forced) choice.grammar = grammar_of(schema_of_calls(tools), "tools", model);
+  // A call that is not forced is as the model wrote it; that a strict schema can be honoured is checked all the same.
+  if (const Tools strict = strict_ones(tools); !tools.forced && !strict.list.empty())
+    (void)grammar_of(schema_of_calls(strict), "tools", model);
+  // What a grammar binds is whole only at its own end.
+  if (choice.grammar) choice.stops.clear();
 }
 
 void read_log_probabilities(Fields& fields, const ServedModel& model, Asked& choice, GenerationRequest& request) {

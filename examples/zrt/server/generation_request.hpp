@@ -32,6 +32,7 @@ struct GenerationRequest {
   std::vector<std::string> echoes{};   ///< of a completion: the text in front of each choice
   std::string prompt_text{};           ///< of a chat
   bool forced_calls = false;           ///< the answer is a JSON list of calls
+  bool constrained = false;            ///< the answer is what response_format asks for, and nothing else
   bool one_call = false;               ///< the first call ends the answer's calls
   bool calls = false;                  ///< the answer may call tools
   std::vector<std::string> ignored{};  ///< names of fields that are not known

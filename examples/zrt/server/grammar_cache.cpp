@@ -17,6 +17,9 @@ zrt::Result<std::shared_ptr<const BoundGrammar>> GrammarCache::of_schema(const s
   }
   auto read = zrt::text::grammar::read_json_schema(schema);
   if (!read) return zrt::pass(read);
+  auto tried = zrt::text::grammar::Matcher::make(*read, trie_);
+  if (!tried) return zrt::pass(tried);
+  if (const auto mask = tried->mask(); !mask) return zrt::pass(mask);
   auto made = std::make_shared<BoundGrammar>(BoundGrammar{std::move(*read)});
   made->tokens = {&made->grammar, &trie_};
   const std::lock_guard lock(mutex_);

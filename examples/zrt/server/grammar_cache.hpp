@@ -25,7 +25,8 @@ class GrammarCache {
 
   explicit GrammarCache(zrt::text::grammar::TokenTrie trie) : trie_(std::move(trie)) {}
 
-  /// Errors: those of read_json_schema.
+  /// Also the mask of an answer's beginning is made, so that a grammar that is too wide is refused here and not within an
+  /// answer. Errors: those of read_json_schema and Matcher.
   [[nodiscard]] zrt::Result<std::shared_ptr<const BoundGrammar>> of_schema(const std::string& schema);
   [[nodiscard]] std::size_t size() const;
 

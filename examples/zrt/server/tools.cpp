@@ -52,17 +52,24 @@ void read_choice(const Json& choice, Tools& tools) {
     throw bad_field("tool_choice", "'tool_choice' names '" + tools.name + "', which is none of the tools");
 }
 
-/// A tool's schema stands below the root of another one, and so do the places that it refers to.
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// A tool's schema stands below the root of another one, and so do the places that it refers to. Only schemas refer: a
+/// value has a "$ref" of its own, and names of properties are no keywords.
 void move_references(Json& schema, const std::string& place) {
-  if (schema.is_object()) {
-    for (auto& [name, value] : schema.items()) {
-      if (name == "$ref" && value.is_string() && value.get_ref<const std::string&>().starts_with('#'))
-        value = "#" + place + value.get<std::string>().substr(1);
-      else
-        move_references(value, place);
-    }
-  } else if (schema.is_array()) {
-    for (Json& value : schema) move_references(value, place);
+  if (schema.is_array())
+    for (Json& part : schema) move_references(part, place);
+  if (!schema.is_object()) return;
+  for (auto& [name, value] : schema.items()) {
+    if (is_one_of(name, {"const", "enum", "default", "examples"})) continue;
+    if (name == "$ref" && value.is_string() && value.get_ref<const std::string&>().starts_with('#'))
+      value = "#" + place + value.get<std::string>().substr(1);
+    else if (value.is_object() && is_one_of(name, {"properties", "$defs", "definitions"}))
+      for (Json& part : value) move_references(part, place);
+    else
+      move_references(value, place);
   }
 }
 
@@ -100,6 +107,16 @@ Tools read_tools(Fields& fields) {
   return tools;
 }
 
+Tools strict_ones(const Tools& tools) {
+  Tools strict;
+  for (const Json& tool : tools.list) {
+    const Json& function = tool["function"];
+    if (const auto found = function.find("strict"); found != function.end() && *found == true)
+      strict.list.push_back(tool);
+  }
+  return strict;
+}
+
 Json schema_of_calls(const Tools& tools) {
   Json calls = Json::array();
   Json definitions = Json::object();
@@ -109,6 +126,7 @@ Json schema_of_calls(const Tools& tools) {
     const std::string place = "/$defs/" + name;
     Json parameters = parameters_of(tool);
     move_references(parameters, place);
+    parameters.erase("$id");  // of a root that it no longer is
     definitions[name] = std::move(parameters);
     calls.push_back({{"type", "object"},
                      {"properties", {{"name", {{"const", name}}}, {"arguments", {{"$ref", "#" + place}}}}},

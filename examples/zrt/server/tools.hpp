@@ -19,6 +19,9 @@ struct Tools {
 /// Reads tools, tool_choice and parallel_tool_calls. Throws ApiError.
 [[nodiscard]] Tools read_tools(Fields& fields);
 
+/// Those of the tools whose functions are strict.
+[[nodiscard]] Tools strict_ones(const Tools& tools);
+
 /// The schema of an answer that is a list of calls and nothing else.
 [[nodiscard]] Json schema_of_calls(const Tools& tools);
 

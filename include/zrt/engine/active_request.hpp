@@ -192,7 +192,9 @@ struct ActiveRequest {
   // A token's bytes after a held back character, each of which may become three.
   const std::size_t longest_text = 3 * (longest_token + 4);
   std::size_t longest_sure = longest_text;
-  if (auto r = a.stops.set(request.stop_strings, longest_text); !r) return pass(r);
+  // A text that must match is whole only at its own end.
+  const StringList stops = request.grammar == nullptr ? request.stop_strings : StringList{};
+  if (auto r = a.stops.set(stops, longest_text); !r) return pass(r);
   for (const String& stop : a.stops.strings())
     longest_sure = longest_text + stop.size() > longest_sure ? longest_text + stop.size() : longest_sure;
   if (auto r = a.drawn.reserve(std::size_t{1} + options.draft_tokens, longest_sure); !r) return pass(r);

@@ -63,7 +63,7 @@ struct Request {
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};
-  StringList stop_strings{};  ///< any range of strings, or one
+  StringList stop_strings{};  ///< any range of strings, or one; not looked for in an answer that has a grammar
   bool ignore_eos = false;
   /// What the answer must match (zrt/text/grammar/matcher.hpp), or null. Unlike the rest it is not copied: it outlives the
   /// request. A token that ends a generation is chosen only where the answer is whole; one that is cut by max_tokens or
