@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <map>
 #include <string>
 #include <support/engines.hpp>
@@ -77,6 +78,27 @@ TEST(GrammarEngine, EachAnswerMatchesAloneAndBesideOthers) {
     EXPECT_TRUE(json["name"].is_string()) << alone;
     EXPECT_TRUE(json["age"] == 1 || json["age"] == 22 || json["age"] == 333) << alone;
   }
+}
+
+// A stop string within a string of the answer would leave half of a JSON text.
+TEST(GrammarEngine, StopStringsAreOffInAnAnswerThatMustMatch) {
+  auto engine = test::open_engine(test::On::cpu, kModel);
+  ASSERT_TRUE(engine) << engine.error().text();
+  const auto read = grammar::read_json_schema(R"({"const":{"a":"x,y"}})");
+  ASSERT_TRUE(read) << read.error().text();
+  const auto trie = grammar::TokenTrie::make(*(*engine)->tokenizer());
+  ASSERT_TRUE(trie);
+  const grammar::TokenGrammar bound{&*read, &*trie};
+  Request request = request_of(bound, 1);
+  const auto stops = std::to_array<std::string_view>({",", "x"});
+  request.stop_strings = stops;
+  std::string said;
+  FinishReason finish = FinishReason::none;
+  const auto done =
+      (*engine)->generate(request, [&](const Token& token) { return said += token.text, finish = token.finish, true; });
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(said, R"({"a": "x,y"})");
+  EXPECT_EQ(finish, FinishReason::stop_token);
 }
 
 TEST(GrammarEngine, RefusesAGrammarOfAnotherVocabulary) {
