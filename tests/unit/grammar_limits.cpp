@@ -110,7 +110,7 @@ TEST(GrammarLimits, WideSchemasAreRead) {
           "]}",
       "{\"type\":\"object\",\"properties\":{" +
           list_of(3000, [](int i) { return "\"p" + std::to_string(i) + "\":{\"type\":\"integer\"}"; }) + "}}",
-      "{\"anyOf\":[" + list_of(1000, [](int i) {
+      "{\"anyOf\":[" + list_of(1600, [](int i) {
         return "{\"type\":\"object\",\"properties\":{\"p" + std::to_string(i) + "\":{\"type\":\"integer\"}}}";
       }) + "]}"};
   for (const std::string& schema : wide) {
