@@ -997,8 +997,8 @@ NUMBERS = {
     105: "operation:slow_and_many_clients",
 }
 # Cases with servers of their own.
-ALONE = {one.__name__: one for one in (embeddings, other_addresses, names_in_paths, tools_without_a_description),
-         "constrained_answers_are_content": constrained_answers_are_content}
+ALONE = {one.__name__: one for one in (embeddings, other_addresses, names_in_paths, tools_without_a_description,
+                                            constrained_answers_are_content)}
 
 
 def every_number_has_its_proof():
