@@ -17,10 +17,10 @@ struct ModelScript {
   std::uint32_t memory_patience = 64;
 };
 
-/// The tenants, bursts, cancels, changes and jumps of the clock of script_of(), dealt out to one to three models.
+/// The tenants, bursts, cancels, changes and jumps of the clock of ScriptWriter::bursts(), dealt out to one to three models.
 [[nodiscard]] inline ModelScript model_script_of(std::uint64_t seed) {
   ModelScript m;
-  m.events = script_of(seed);
+  m.events = ScriptWriter(seed).bursts();
   Draw draw(mixed(seed, 0x30de15));
   const std::uint32_t models = draw.from(1, 3);
   const bool breaks = draw.chance(0.3);

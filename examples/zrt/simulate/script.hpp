@@ -99,9 +99,11 @@ class ScriptWriter {
  public:
   explicit ScriptWriter(std::uint64_t seed) : draw_(mixed(seed, 0x5c41)) { script_.seed = seed; }
 
-  Script write() {
+  Script write() { return Draw(mixed(script_.seed, 0x57ea)).chance(0.1) ? endless() : bursts(); }
+
+  /// Bursts of requests of all kinds, which end.
+  Script bursts() {
     sizes();
-    if (Draw(mixed(script_.seed, 0x57ea)).chance(0.1)) return endless();
     const std::uint32_t tenants = draw_.from(1, kTenants);
     for (std::uint32_t t = 1; t <= tenants; ++t) tenant(t, draw_.chance(0.8) ? 0 : draw_.below(40));
     for (std::uint32_t i = draw_.below(4); i > 0; --i) jump();
@@ -169,6 +171,7 @@ class ScriptWriter {
 
   /// Large requests of one tenant beside small ones of others that never cease, in a pool that has no room for both.
   Script endless() {
+    sizes();
     serve::SchedulerLimits& l = script_.limits;
     l.slots = draw_.from(2, 4);
     l.queue = 64;
