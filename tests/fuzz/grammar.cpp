@@ -71,6 +71,22 @@ std::vector<std::string> good_texts() {
       R"({"type":"array","items":false})",
       R"({"type":"object","additionalProperties":false})",
       R"({"title":"t","type":"string"})",
+      R"({"type":["string","integer"],"enum":[5,"a",1.5,null,true,[1],{"k":1}]})",
+      R"({"type":"object","const":{"a":[1]}})",
+      R"({"type":[],"enum":[5]})",
+      R"({"type":"text","const":5})",
+      R"({"type":"string","enum":[5]})",
+      R"({"type":"array","minItems":2,"maxItems":1})",
+      R"({"type":"string","minLength":2,"maxLength":1})",
+      R"({"type":"array","minItems":-1})",
+      R"({"type":"integer","required":["a"]})",
+      R"({"type":"object","required":"a"})",
+      R"({"type":"object","properties":[]})",
+      R"({"type":"object","additionalProperties":5})",
+      R"({"prefixItems":{"a":1}})",
+      R"({"$ref":"#/$defs/a","$defs":{"a":{"$id":"x","type":"string"}}})",
+      R"({"$ref":"#/$defs/~a"})",
+      R"({"properties":{"a":{"$id":"x"}}})",
   };
 }
 

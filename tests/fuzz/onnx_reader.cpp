@@ -101,6 +101,21 @@ std::vector<onnx::InputType> declared_inputs(std::string_view file) {
   return inputs;
 }
 
+/// How many tensors each input of the file holds that is a sequence, by the file's size; one that may be absent is so in
+/// every third file.
+std::vector<onnx::InputLength> lengths_in(std::string_view file) {
+  std::vector<onnx::InputLength> lengths;
+  const auto model = onnx::read_model(file, small_blocks());
+  if (!model) return lengths;
+  const auto graph = onnx::read_graph(model->graph, small_blocks());
+  if (!graph) return lengths;
+  for (const onnx::ValueView& input : graph->inputs)
+    if (const auto form = onnx::read_form(input.type); form && (form->sequence || form->optional))
+      lengths.push_back(
+          {input.name, static_cast<std::uint32_t>(file.size() % 4), form->optional && file.size() % 3 == 0});
+  return lengths;
+}
+
 /// The names of the initialisers of a file's graph.
 std::vector<std::string> initialisers_in(std::string_view file) {
   std::vector<std::string> names;
@@ -135,12 +150,20 @@ void read_with_wrong_values(std::span<const std::byte> file, const onnx::InputTy
   const CheckedSize size = ir::ptir::literal_bytes(other);
   const std::vector<std::byte> enough(size.ok() && size.raw() < 4096 ? static_cast<std::size_t>(size.raw()) : 0);
   const onnx::NamedExtent extent{"N", 2};
+  const std::array<onnx::InputLength, 2> lengths{{{first.name, 1, true}, {"no input", 1, false}}};
   for (const onnx::BoundInput& wrong :
        {onnx::BoundInput{first.name, first.type, {}}, onnx::BoundInput{first.name, other, enough},
         onnx::BoundInput{"no input", first.type, enough}}) {
     onnx::ReadOptions options;
     options.values = {&wrong, 1};
     options.extents = {&extent, 1};
+    options.allocator = small_blocks();
+    const auto program = onnx::read(file, options);
+    demand(program || !program.error().text().empty());
+  }
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    onnx::ReadOptions options;
+    options.lengths = Span(lengths).subspan(i, 1);
     options.allocator = small_blocks();
     const auto program = onnx::read(file, options);
     demand(program || !program.error().text().empty());
@@ -180,6 +203,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::array<Name, 4> names;
   std::array<std::vector<std::byte>, names.size()> elements;
   std::vector<onnx::BoundInput> bound;
+  const std::vector<onnx::InputLength> lengths = lengths_in({reinterpret_cast<const char*>(data), size});
   static const DataFolder folder;
   auto external = onnx::ExternalData::beside(folder.model(), small_blocks());
   demand(external.has_value());
@@ -187,6 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Name needed, open;
     onnx::ReadOptions options;
     options.values = bound;
+    options.lengths = lengths;
     if (wider) options.types = types;
     options.needed = &needed;
     options.open_input = &open;
