@@ -716,9 +716,11 @@ template <class Rules> class Witness {
   /// While an interactive request lacks pages at most one floor begins, and one more in each `floor_patience` steps.
   void users(const State& s) {
     const bool begun = s.floor_slot != serve::kNone && s.work[s.floor_slot].admitted == s.step;
-    if (users_waited_ != 0 && begun && ++floors_begun_ > 1 + users_waited_ / std::max(1u, s.limits.floor_patience))
+    const bool waits = user_lacks_pages(s);  // and did not leave in this step
+    if (waits && users_waited_ != 0 && begun &&
+        ++floors_begun_ > 1 + users_waited_ / std::max(1u, s.limits.floor_patience))
       fail("an interactive request waits for pages behind one floor after another");
-    users_waited_ = user_lacks_pages(s) ? users_waited_ + 1 : 0;
+    users_waited_ = waits ? users_waited_ + 1 : 0;
     if (users_waited_ == 0) floors_begun_ = 0;
   }
 
