@@ -86,7 +86,8 @@ template <class Rules> class FairAdmission {
 
  private:
   /// Takes a slot of one whose client has not read for long, where somebody else could use it; at once, where nothing else
-  /// computes either. `pages`: somebody lacked pages in the step before. A rate that is used up keeps its slots: what is computed again would use it up anew.
+  /// computes either. `pages`: somebody lacked pages in the step before. A rate that is used up keeps its slots, because
+  /// what is computed again would use it up anew.
   void take_idle(bool pages) noexcept {
     if (s_.held == 0) return;
     std::uint32_t waiting = 0;
