@@ -54,20 +54,33 @@ struct PackedForm {
   }
 };
 
-/// Which forms a host's types are packed in: products are compiled for no others.
+/// The set of one kind of codes: of `bits` bits, that stand for themselves or for levels.
+[[nodiscard]] constexpr std::uint32_t code_set(int bits, bool levels) noexcept {
+  return 1u << (levels ? 16 + bits : bits);
+}
+/// Whether a set of codes has these.
+[[nodiscard]] constexpr bool has_codes(std::uint32_t set, int bits, bool levels) noexcept {
+  return (set & code_set(bits, levels)) != 0;
+}
+
+/// Which forms a host's types are packed in, as sets of their codes: products are compiled for no others.
 struct PackedForms {
-  bool run_16 = false;
-  bool run_32 = false;
-  bool part_16 = false;
-  bool part_32 = false;
-  std::uint32_t widths = 0;  ///< bit b: codes of b bits
+  std::uint32_t run_16 = 0;
+  std::uint32_t run_32 = 0;
+  std::uint32_t part_16 = 0;
+  std::uint32_t part_32 = 0;
 
   constexpr void add(const PackedForm& form) noexcept {
-    widths |= 1u << form.bits;
+    const std::uint32_t codes = code_set(static_cast<int>(form.bits), form.levels != nullptr);
     if (form.part != 0)
-      (form.part == 16 ? part_16 : part_32) = true;
+      (form.part == 16 ? part_16 : part_32) |= codes;
     else
-      (form.run == 16 ? run_16 : run_32) = true;
+      (form.run == 16 ? run_16 : run_32) |= codes;
+  }
+  /// Whether any has codes of `bits` bits.
+  [[nodiscard]] constexpr bool has_width(int bits) const noexcept {
+    const std::uint32_t all = run_16 | run_32 | part_16 | part_32;
+    return has_codes(all, bits, false) || has_codes(all, bits, true);
   }
 };
 

@@ -64,7 +64,7 @@ void unpack_code_blocks(const std::byte* codes, std::size_t stride, std::size_t 
 }
 /// unpack_code_blocks of codes of kBits bits; null where none of kForms has them.
 template <PackedForms kForms, int kBits> [[nodiscard]] consteval UnpackCodes unpack_of() noexcept {
-  if constexpr ((kForms.widths >> kBits & 1) != 0)
+  if constexpr (kForms.has_width(kBits))
     return &unpack_code_blocks<kBits>;
   else
     return nullptr;
@@ -93,6 +93,8 @@ class CodeReader {
                                     std::byte* out) const noexcept {
     unpack_(codes, stride, count, none_ ? nullptr : levels_, out);
   }
+  /// [16] what codes stand for, with kByteBias added.
+  [[nodiscard]] const std::int8_t* levels() const noexcept { return levels_; }
 
  private:
   alignas(16) std::int8_t levels_[16]{};  ///< with kByteBias added
@@ -110,11 +112,10 @@ enum class Codes : std::uint8_t {
   of_six,   ///< 0..63
   of_five,  ///< 0..31
 };
-/// What products make use of: AVX2 adds small ones in 16 bits. The one type with codes of six bits has parts of 16, the
-/// one with runs of 16 has levels.
-[[nodiscard]] ZRT_ALWAYS_INLINE Codes codes_of(const PackedForm& form) noexcept {
-  if (kIsa != Isa::v3 || form.bits == 8 || form.levels != nullptr || form.run == 16) return Codes::any;
-  return form.bits < 6 ? Codes::of_five : form.part == 16 ? Codes::of_six : Codes::any;
+/// What products make use of: AVX2 adds small ones in 16 bits.
+[[nodiscard]] constexpr Codes codes_of(int bits, bool levels, bool parts) noexcept {
+  if (kIsa != Isa::v3 || levels || bits > 6) return Codes::any;
+  return bits < 6 ? Codes::of_five : parts ? Codes::of_six : Codes::any;
 }
 /// What a byte of a panel stands for, less the byte.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t lowest_of(const PackedForm& form) noexcept {

@@ -342,9 +342,9 @@ void run_tile_products(const PackedWeight& w, const std::byte* const* group, con
 template <std::size_t kGroups, PackedForms kForms>
 void group_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
                          std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
-  if constexpr (kForms.part_16 || kForms.part_32)
+  if constexpr ((kForms.part_16 | kForms.part_32) != 0)
     if (w.form->part != 0) return part_tile_products<kGroups>(w, group, x, first, tiles, read, sums);
-  if constexpr (kForms.run_32)
+  if constexpr (kForms.run_32 != 0)
     if (w.form->part == 0) return run_tile_products<kGroups>(w, group, x, first, tiles, read, sums);
 }
 

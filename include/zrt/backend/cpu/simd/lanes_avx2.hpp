@@ -302,6 +302,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   __asm__("" : "+x"(sum.low), "+x"(sum.high));
   return sum;
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE I8x64 as_bytes(I32 x) noexcept { return {x.low, x.high}; }
+/// Adds the products of the 16-bit halves of a and b, both of a lane.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot2(I32 acc, I32 a, I32 b) noexcept {
+  return add_pair_products(acc, as_pairs(a), as_pairs(b));
+}
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
   return add_pair_products(acc, pair_products(a, b), splat_i16(1));
 }

@@ -183,6 +183,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   std::memcpy(&four, p, 4);
   return {_mm512_set1_epi32(four)};
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE I8x64 as_bytes(I32 x) noexcept { return {x.v}; }
+/// Adds the products of the 16-bit halves of a and b, both of a lane.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot2(I32 acc, I32 a, I32 b) noexcept {
+  return {_mm512_dpwssd_epi32(acc.v, a.v, b.v)};
+}
 // The instruction multiplies unsigned by signed bytes and sums four products in 32 bits without
 // saturation, so signed operands go in as |a| and b with the sign of a.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept {

@@ -365,6 +365,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   for (std::size_t i = 0; i < 16; ++i) std::memcpy(r.lane + 4 * i, p, 4);
   return r;
 }
+/// Adds the products of the 16-bit halves of a and b, both of a lane.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot2(I32 acc, I32 a, I32 b) noexcept {
+  const auto low = [](I32 x) ZRT_UNROLLED { return shift_right<16>(shift_left<16>(x)); };
+  return iadd(acc, iadd(imul(low(a), low(b)), imul(shift_right<16>(a), shift_right<16>(b))));
+}
 /// acc_j + sum of a * b over bytes 4j..4j+3, exactly. `b` must be within -127..127.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
   return iadd(acc, from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED {

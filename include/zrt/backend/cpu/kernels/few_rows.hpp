@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/kernels/few_rows.hpp: packed weights times few activation rows, whose codes are read as they are packed.
+#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_FEW_ROWS)
+#define ZRT_BACKEND_CPU_KERNELS_FEW_ROWS
+
+#include <zrt/backend/cpu/kernels/product_tile.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/few_rows.hpp>
+#include <zrt/backend/cpu/simd/foreach_variant.hpp>
+
+#elif defined(ZRT_VARIANT)
+
+#if ZRT_VARIANT != 1
+/// Blocks of groups as they are packed, for rows too few to repay a panel. Words: of the codes of 32 elements.
+template <std::size_t kGroups, std::size_t kRuns, class Words> struct PackedRuns {
+  const PackedForm& form;
+  const std::byte* const* group;
+  const std::int8_t* levels;
+  std::size_t stride;
+
+  ZRT_ALWAYS_INLINE void reach(std::size_t b) const noexcept {
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { fetch(group[g] + b * stride + kFetchAhead, stride); });
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE Words words(std::size_t g, std::size_t b) const noexcept {
+    return {group[g] + b * stride, levels};
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t g, std::size_t i) const noexcept {
+    return load_scales(form.scale, at(g, i) + form.scales_at());
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 offset(std::size_t g, std::size_t i) const noexcept {
+    return load_scales(form.scale, at(g, i) + form.offsets_at());
+  }
+
+ private:
+  [[nodiscard]] ZRT_ALWAYS_INLINE const std::byte* at(std::size_t g, std::size_t i) const noexcept {
+    return group[g] + i / kRuns * stride + i % kRuns * form.scale_bytes();
+  }
+};
+/// One packed block of 256 of each group. Words: of the codes of 32 elements, eight.
+template <class Words> struct PackedParts {
+  const PackedForm& form;
+  const std::byte* const* block;
+  const std::int8_t* levels;
+
+  /// Words `word` and up, to the end of their 32 elements.
+  struct From {
+    Words words;
+    std::size_t first;
+    [[nodiscard]] ZRT_ALWAYS_INLINE I8x64 operator()(std::size_t i) const noexcept { return words(first + i); }
+  };
+  [[nodiscard]] ZRT_ALWAYS_INLINE From words(std::size_t g, std::size_t word) const noexcept {
+    return {{block[g] + word / 8 * form.code_bytes(), levels}, word % 8};
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 factor(std::size_t g, std::size_t j) const noexcept {
+    return panel_factors(quant::signed_bytes(block[g] + form.factors_at() + 16 * j));
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 offset_pair(std::size_t g, std::size_t j) const noexcept {
+    return factor_pair(quant::signed_bytes(block[g] + form.factors_at() + form.factor_bytes() + 32 * j));
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t g) const noexcept {
+    return load_scales(form.scale, block[g] + form.scales_at());
+  }
+  [[nodiscard]] ZRT_ALWAYS_INLINE F32 offset(std::size_t g) const noexcept {
+    return load_scales(form.scale, block[g] + form.offsets_at());
+  }
+};
+
+/// Products of groups of runs with few rows, without a panel.
+template <std::size_t kGroups, std::size_t kRuns, Codes kCodes, class Words>
+void few_runs(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
+              std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+  const PackedRuns<kGroups, kRuns, Words> runs{*w.form, group, levels, w.form->block_bytes()};
+  each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+    run_tile<kGroups, columns.value, kRuns, kCodes>(*w.form, runs, 0, x.cols / kGroup, x, first, row, sums);
+  });
+}
+
+/// Products of groups of blocks of kParts parts with few rows, without a panel.
+template <std::size_t kGroups, std::size_t kParts, Codes kCodes, class Words>
+void few_parts(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
+               std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+  const std::size_t stride = w.form->block_bytes();
+  for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+    const std::byte* block[kGroups];
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+      block[g] = group[g] + b * stride;
+      fetch(block[g] + kFetchAhead, stride);
+    });
+    const PackedParts<Words> parts{*w.form, block, levels};
+    each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+      part_tile<kGroups, columns.value, kParts, kCodes>(*w.form, parts, b, x, first, row, sums);
+    });
+  }
+}
+
+/// Rows up to which codes are unpacked for each tile; more repay a panel. 0 where even one row does, as with codes of three
+/// and six bits, whose words take eight instructions.
+[[nodiscard]] consteval std::uint32_t few_rows(int bits, bool levels, bool parts) noexcept {
+  if (bits == 1 || bits == 3 || bits == 6) return 0;
+  if (kIsa == Isa::v4) return parts ? 8 : 16;
+  if (parts) return bits == 2 ? 2 : 4;
+  return levels || bits == 5 ? 8 : 16;
+}
+
+/// Calls products<Words, kCodes>() with what reads the form's codes, which are among kCodeSet; false where a panel takes
+/// less time.
+template <std::uint32_t kCodeSet, bool kParts, class F>
+[[nodiscard]] bool with_packed_codes(const PackedForm& form, std::uint32_t rows, F&& products) noexcept {
+  const auto tried = [&]<int kBits, bool kLevels>() noexcept {
+    constexpr std::uint32_t kMost = few_rows(kBits, kLevels, kParts);
+    if constexpr (kMost != 0 && has_codes(kCodeSet, kBits, kLevels))
+      if (form.bits == kBits && (form.levels != nullptr) == kLevels && rows <= kMost) {
+        products.template operator()<CodeWords<kBits, kLevels>, codes_of(kBits, kLevels, kParts)>();
+        return true;
+      }
+    return false;
+  };
+  return tried.template operator()<2, false>() || tried.template operator()<4, false>() ||
+         tried.template operator()<4, true>() || tried.template operator()<5, false>() ||
+         tried.template operator()<8, false>();
+}
+
+/// Products of kGroups groups with few rows, without a panel; false where a panel takes less time.
+template <std::size_t kGroups, PackedForms kForms>
+[[nodiscard]] bool few_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
+                                std::uint32_t first, std::uint32_t rows, const CodeReader& read,
+                                PanelSums sums) noexcept {
+  const PackedForm& form = *w.form;
+  const auto runs = [&]<std::size_t kRuns, std::uint32_t kCodeSet>() noexcept {
+    return with_packed_codes<kCodeSet, false>(form, rows, [&]<class Words, Codes kCodes>() noexcept {
+      few_runs<kGroups, kRuns, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
+    });
+  };
+  const auto parts = [&]<std::size_t kParts, std::uint32_t kCodeSet>() noexcept {
+    return with_packed_codes<kCodeSet, true>(form, rows, [&]<class Words, Codes kCodes>() noexcept {
+      few_parts<kGroups, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
+    });
+  };
+  if (form.part == 16) return parts.template operator()<16, kForms.part_16>();
+  if (form.part == 32) return parts.template operator()<8, kForms.part_32>();
+  return form.run == 16 ? runs.template operator()<2, kForms.run_16>() : runs.template operator()<1, kForms.run_32>();
+}
+
+#endif
+#endif

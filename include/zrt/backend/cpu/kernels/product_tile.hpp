@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/kernels/product_tile.hpp: a tile of weight rows by activation rows, over blocks of weights that lie in a panel or as
+// they are packed.
+#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_PRODUCT_TILE)
+#define ZRT_BACKEND_CPU_KERNELS_PRODUCT_TILE
+
+#include <zrt/backend/cpu/kernels/code_words.hpp>
+#include <zrt/backend/cpu/weight_kernels.hpp>
+#include <zrt/quant/layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/product_tile.hpp>
+#include <zrt/backend/cpu/simd/foreach_variant.hpp>
+
+#elif defined(ZRT_VARIANT)
+
+/// Groups and activation rows of a tile: as many chains as the registers hold.
+inline constexpr std::size_t kTileGroups = kIsa == Isa::v4 ? 2 : 1;
+inline constexpr std::size_t kTileColumns = kIsa == Isa::v1 ? 1 : 4;
+/// Activation rows whose sums wait beside a panel.
+inline constexpr std::uint32_t kPanelRows = 128;
+
+/// Sums of a panel's rows: [group][activation row][16].
+using PanelSums = float (*)[kPanelRows][16];
+
+#if ZRT_VARIANT == 3
+/// Words whose products are added in 16 bits, each of which is of two products of a word: once 32,512, twice 16,002 or
+/// four times 7,874.
+[[nodiscard]] consteval std::size_t words_at_once(Codes codes) noexcept {
+  return codes == Codes::any ? 1 : codes == Codes::of_six ? 2 : 4;
+}
+
+/// Calls add(g, c, pairs) for sums of the products of words word..word+kWords-1, four elements each, with activations
+/// from word `x_word` on as their first.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, Codes kCodes, class Words, class F>
+ZRT_ALWAYS_INLINE void tile_pairs(const Words (&w)[kGroups], const std::int8_t* const (&x)[kColumns], std::size_t word,
+                                  std::size_t x_word, F&& add) noexcept {
+  constexpr std::size_t kAtOnce = words_at_once(kCodes);
+  unroll<kWords / kAtOnce>([&](std::size_t part) ZRT_UNROLLED {
+    I16x32 pairs[kGroups][kColumns];
+    unroll<kAtOnce>([&](std::size_t step) ZRT_UNROLLED {
+      const std::size_t i = word + part * kAtOnce + step;
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+        const I8x64 weights = w[g](i);
+        unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+          const I8x64 activations = splat_i8x4(x[c] + 4 * (x_word + i));
+          const I16x32 products =
+              kCodes == Codes::any ? pair_products(weights, activations) : pair_products_unsigned(weights, activations);
+          pairs[g][c] = step == 0 ? products : add_pairs(pairs[g][c], products);
+        });
+      });
+    });
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { add(g, c, pairs[g][c]); });
+    });
+  });
+}
+#endif
+
+/// Adds the products of words word..word+kWords-1, four elements each; word 0 meets word `x_word` of the activations.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, Codes kCodes, class Words>
+ZRT_ALWAYS_INLINE void tile_sums(const Words (&w)[kGroups], const std::int8_t* const (&x)[kColumns], std::size_t word,
+                                 std::size_t x_word, I32 (&sums)[kGroups][kColumns]) noexcept {
+#if ZRT_VARIANT == 3
+  const I16x32 ones = splat_i16(1);
+  tile_pairs<kGroups, kColumns, kWords, kCodes>(w, x, word, x_word,
+                                                [&](std::size_t g, std::size_t c, I16x32 pairs) ZRT_UNROLLED {
+                                                  sums[g][c] = add_pair_products(sums[g][c], pairs, ones);
+                                                });
+#else
+  unroll<kWords>([&](std::size_t step) ZRT_UNROLLED {
+    const std::size_t i = word + step;
+    I8x64 weights[kGroups];
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { weights[g] = w[g](i); });
+    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+      const I8x64 activations = splat_i8x4(x[c] + 4 * (x_word + i));
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+        sums[g][c] = kByteBias != 0 ? dot4_unsigned(sums[g][c], weights[g], activations)
+                                    : dot4(sums[g][c], weights[g], activations);
+      });
+    });
+  });
+#endif
+}
+
+/// How far ahead of what is read weights are fetched. The streams of two groups are more than the hardware follows past
+/// the end of a page.
+inline constexpr std::size_t kFetchAhead = 4608;
+ZRT_ALWAYS_INLINE void fetch(const std::byte* at, std::size_t bytes) noexcept {
+  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, 0, 3);
+}
+
+/// What sums of a tile begin with: `lowest` for each activation. A scalar product leaves the vectors' multipliers to the
+/// sums; with GCC a tile of two columns takes longer by it.
+template <std::size_t kColumns>
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 start_of(std::int32_t lowest, std::int32_t x_sum) noexcept {
+  return kColumns == 2 ? imul(splat_i32(lowest), splat_i32(x_sum)) : splat_i32(lowest * x_sum);
+}
+
+/// Advances the chains of a tile over blocks from..from+count-1, whose panel has them in front. kRuns: of a block.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kRuns, Codes kCodes, class Panel>
+void run_tile(const PackedForm& form, const Panel& panel, std::size_t from, std::size_t count, const Activations& x,
+              std::uint32_t first, std::uint32_t row, PanelSums to) noexcept {
+  const std::uint64_t groups = x.cols / kGroup;
+  const std::int32_t lowest = lowest_of(form);
+  const std::int8_t* q[kColumns];
+  const float* d[kColumns];
+  const std::int32_t* sum[kColumns];
+  F32 acc[kGroups][kColumns];
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const std::uint64_t t = first + row + c;
+    q[c] = x.q + t * x.cols + from * kGroup;
+    d[c] = x.d + t * groups + from;
+    sum[c] = (kRuns == 1 ? x.sum : x.half_sum) + (t * groups + from) * kRuns;
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { acc[g][c] = load(to[g][row + c]); });
+  });
+  for (std::size_t b = 0; b < count; ++b) {
+    using Words = decltype(panel.words(0, 0));
+    Words w[kGroups];
+    panel.reach(b);
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { w[g] = panel.words(g, b); });
+    unroll<kRuns>([&](std::size_t run) ZRT_UNROLLED {
+      I32 sums[kGroups][kColumns];
+      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+        const I32 start = start_of<kColumns>(lowest, sum[c][b * kRuns + run]);
+        unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
+      });
+      tile_sums<kGroups, kColumns, 8 / kRuns, kCodes>(w, q, run * (8 / kRuns), 0, sums);
+      F32 scale[kGroups];
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { scale[g] = panel.scale(g, b * kRuns + run); });
+      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+        const F32 of_row = splat(d[c][b]);
+        unroll<kGroups>([&](std::size_t g)
+                            ZRT_UNROLLED { acc[g][c] = fma(scale[g] * of_row, to_f32(sums[g][c]), acc[g][c]); });
+      });
+      if (form.has_offset)
+        unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+          const F32 of_row = splat(d[c][b]);
+          const F32 total = to_f32(splat_i32(sum[c][b * kRuns + run]));
+          unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+            acc[g][c] = fma(panel.offset(g, b * kRuns + run) * of_row, total, acc[g][c]);
+          });
+        });
+    });
+    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { q[c] += kGroup; });
+  }
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { store(to[g][row + c], acc[g][c]); });
+  });
+}
+
+/// Two integers in the 16-bit halves of a lane, as dot2 takes them; `low` in the lower one.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 pair_of(I32 low, I32 high) noexcept {
+  return ior(iand(low, splat_i32(0xffff)), shift_left<16>(high));
+}
+/// Factors as products take them: with AVX2 one for each half of a lane.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 panel_factors(const std::int8_t* factors) noexcept {
+  const I32 f = load_i8(factors);
+  return kIsa == Isa::v3 ? pair_of(f, f) : f;
+}
+/// The factors of two parts, one behind the other.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 factor_pair(const std::int8_t* factors) noexcept {
+  return pair_of(load_i8(factors), load_i8(factors + 16));
+}
+
+/// Adds the products of part `j` of a block, times its factors, to `total`; x_sum has the sums of activations.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, Codes kCodes, class Panel>
+ZRT_ALWAYS_INLINE void add_part(const Panel& panel, std::size_t j, const std::int8_t* const (&q)[kColumns],
+                                [[maybe_unused]] const std::int32_t* const (&x_sum)[kColumns],
+                                [[maybe_unused]] std::int32_t lowest, I32 (&total)[kGroups][kColumns]) noexcept {
+  constexpr std::size_t kWords = 64 / kParts;
+  using Words = decltype(panel.words(0, 0));
+  Words w[kGroups];
+  I32 factor[kGroups];
+  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+    w[g] = panel.words(g, j * kWords);
+    factor[g] = panel.factor(g, j);
+  });
+#if ZRT_VARIANT == 3
+  // A factor serves a pair of sums; the block as a whole gets its lowest value.
+  tile_pairs<kGroups, kColumns, kWords, kCodes>(
+      w, q, 0, j * kWords, [&](std::size_t g, std::size_t c, I16x32 pairs) ZRT_UNROLLED {
+        total[g][c] = add_pair_products(total[g][c], pairs, as_pairs(factor[g]));
+      });
+#else
+  I32 sums[kGroups][kColumns];
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const I32 start = start_of<kColumns>(lowest, x_sum[c][j]);
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
+  });
+  tile_sums<kGroups, kColumns, kWords, kCodes>(w, q, 0, j * kWords, sums);
+  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { total[g][c] = iadd(total[g][c], imul(sums[g][c], factor[g])); });
+  });
+#endif
+}
+
+/// The sums of a row's sums of parts, which take 16 bits, times the factors of their offsets.
+template <std::size_t kGroups, std::size_t kParts, class Panel>
+ZRT_ALWAYS_INLINE void offset_sums(const Panel& panel, const std::int32_t* x_sum, I32 (&sums)[kGroups]) noexcept {
+  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g] = splat_i32(0); });
+  unroll<kParts / 2>([&](std::size_t j) ZRT_UNROLLED {
+    const auto low = static_cast<std::uint16_t>(x_sum[2 * j]);
+    const I32 pair = splat_i32(static_cast<std::int32_t>(low | static_cast<std::uint32_t>(x_sum[2 * j + 1]) << 16));
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g] = dot2(sums[g], panel.offset_pair(g, j), pair); });
+  });
+}
+
+#if ZRT_VARIANT == 3
+/// The sum of a row's sums of parts times the parts' factors.
+template <std::size_t kParts, class Panel>
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 factor_sum(const Panel& panel, std::size_t g, const std::int32_t* x_sum) noexcept {
+  I32 sum = splat_i32(0);
+  for (std::size_t j = 0; j < kParts; ++j) sum = dot2(sum, panel.factor(g, j), splat_i32(x_sum[j] & 0xffff));
+  return sum;
+}
+#endif
+
+/// Advances the chains of a tile over block `b`. kParts: 8 or 16.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, Codes kCodes, class Panel>
+void part_tile(const PackedForm& form, const Panel& panel, std::size_t b, const Activations& x, std::uint32_t first,
+               std::uint32_t row, PanelSums to) noexcept {
+  const std::size_t blocks = x.cols / kWideGroup;
+  const std::int32_t lowest = lowest_of(form);
+  const std::int8_t* q[kColumns];
+  const std::int32_t* sum[kColumns];
+  I32 total[kGroups][kColumns];
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const std::uint64_t at = (std::uint64_t{first} + row + c) * blocks + b;
+    q[c] = x.wide_q + at * kWideGroup;
+    sum[c] = (kParts == 8 ? x.wide_sum : x.wide_half_sum) + at * kParts;
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { total[g][c] = splat_i32(0); });
+  });
+  for (std::size_t j = 0; j < kParts; ++j) add_part<kGroups, kColumns, kParts, kCodes>(panel, j, q, sum, lowest, total);
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const F32 d = splat(x.wide_d[(std::uint64_t{first} + row + c) * blocks + b]);
+    I32 offsets[kGroups];
+    if (form.has_offset) offset_sums<kGroups, kParts>(panel, sum[c], offsets);
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+#if ZRT_VARIANT == 3
+      if (lowest_of(form) != 0)
+        total[g][c] = iadd(total[g][c], imul(splat_i32(lowest), factor_sum<kParts>(panel, g, sum[c])));
+#endif
+      F32 acc = fma(panel.scale(g) * d, to_f32(total[g][c]), load(to[g][row + c]));
+      if (form.has_offset) acc = fma(panel.offset(g) * d, to_f32(offsets[g]), acc);
+      store(to[g][row + c], acc);
+    });
+  });
+}
+
+/// Calls tile(columns, row) for tiles that hold all rows; `columns` is a constant.
+template <class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
+  std::uint32_t row = 0;
+  for (; row + kTileColumns <= rows; row += kTileColumns)
+    tile(std::integral_constant<std::size_t, kTileColumns>{}, row);
+  if constexpr (kTileColumns > 2)
+    for (; row + 2 <= rows; row += 2) tile(std::integral_constant<std::size_t, 2>{}, row);
+  for (; row < rows; ++row) tile(std::integral_constant<std::size_t, 1>{}, row);
+}
+
+#endif
