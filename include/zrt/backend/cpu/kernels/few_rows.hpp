@@ -16,13 +16,15 @@
 #if ZRT_VARIANT != 1
 /// Blocks of groups as they are packed, for rows too few to repay a panel. Words: of the codes of 32 elements.
 template <std::size_t kGroups, std::size_t kRuns, class Words> struct PackedRuns {
+  const PackedWeight& w;
   const PackedForm& form;
   const std::byte* const* group;
   const std::int8_t* levels;
   std::size_t stride;
 
   ZRT_ALWAYS_INLINE void reach(std::size_t b) const noexcept {
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { fetch(group[g] + b * stride + kFetchAhead, stride); });
+    unroll<kGroups>([&](std::size_t g)
+                        ZRT_UNROLLED { fetch(next_of<kGroups>(w, group[g], b * stride + kFetchAhead), stride); });
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE Words words(std::size_t g, std::size_t b) const noexcept {
     return {group[g] + b * stride, levels};
@@ -72,7 +74,7 @@ template <class Words> struct PackedParts {
 template <std::size_t kGroups, std::size_t kRuns, Codes kCodes, class Words>
 void few_runs(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
               std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
-  const PackedRuns<kGroups, kRuns, Words> runs{*w.form, group, levels, w.form->block_bytes()};
+  const PackedRuns<kGroups, kRuns, Words> runs{w, *w.form, group, levels, w.form->block_bytes()};
   each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
     run_tile<kGroups, columns.value, kRuns, kCodes>(*w.form, runs, 0, x.cols / kGroup, x, first, row, sums);
   });
@@ -87,7 +89,7 @@ void few_parts(const PackedWeight& w, const std::byte* const* group, const Activ
     const std::byte* block[kGroups];
     unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
       block[g] = group[g] + b * stride;
-      fetch(block[g] + kFetchAhead, stride);
+      fetch(next_of<kGroups>(w, group[g], b * stride + kFetchAhead), stride);
     });
     const PackedParts<Words> parts{*w.form, block, levels};
     each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
@@ -136,7 +138,11 @@ template <std::size_t kGroups, PackedForms kForms>
   };
   const auto parts = [&]<std::size_t kParts, std::uint32_t kCodeSet>() noexcept {
     return with_packed_codes<kCodeSet, true>(form, rows, [&]<class Words, Codes kCodes>() noexcept {
-      few_parts<kGroups, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
+      // One row waits for memory, which gives the bytes of one group after the other a quarter faster than of two at once.
+      if (kGroups > 1 && rows > 1)
+        return few_parts<kGroups, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
+      for (std::size_t g = 0; g < kGroups; ++g)
+        few_parts<1, kParts, kCodes, Words>(w, group + g, x, first, rows, read.levels(), sums + g);
     });
   };
   if (form.part == 16) return parts.template operator()<16, kForms.part_16>();

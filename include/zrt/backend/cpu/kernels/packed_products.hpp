@@ -94,13 +94,6 @@ inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const
   store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
 }
 
-/// What is read after byte `at` of a group: beyond its end, the group that takes its place in the next panel.
-template <std::size_t kGroups>
-[[nodiscard]] ZRT_ALWAYS_INLINE const std::byte* next_of(const PackedWeight& w, const std::byte* group,
-                                                         std::size_t at) noexcept {
-  return group + at + (at < w.group_bytes ? 0 : (kGroups - 1) * w.group_bytes);
-}
-
 template <std::size_t kGroups, std::size_t kRuns, Codes kCodes>
 void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                   std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {

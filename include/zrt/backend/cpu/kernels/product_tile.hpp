@@ -85,11 +85,18 @@ ZRT_ALWAYS_INLINE void tile_sums(const Words (&w)[kGroups], const std::int8_t* c
 #endif
 }
 
-/// How far ahead of what is read weights are fetched. The streams of two groups are more than the hardware follows past
-/// the end of a page.
+/// How far ahead of what is read weights are fetched, into the second-level cache: the first one follows no more than a
+/// few lines at once. The streams of two groups are more than the hardware follows past the end of a page.
 inline constexpr std::size_t kFetchAhead = 4608;
 ZRT_ALWAYS_INLINE void fetch(const std::byte* at, std::size_t bytes) noexcept {
-  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, 0, 3);
+  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, 0, 2);
+}
+
+/// What is read after byte `at` of a group: beyond its end, the group that takes its place in the next panel.
+template <std::size_t kGroups>
+[[nodiscard]] ZRT_ALWAYS_INLINE const std::byte* next_of(const PackedWeight& w, const std::byte* group,
+                                                         std::size_t at) noexcept {
+  return group + at + (at < w.group_bytes ? 0 : (kGroups - 1) * w.group_bytes);
 }
 
 /// What sums of a tile begin with: `lowest` for each activation. A scalar product leaves the vectors' multipliers to the
