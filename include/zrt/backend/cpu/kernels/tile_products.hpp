@@ -18,10 +18,10 @@
 #elif defined(ZRT_VARIANT)
 #if ZRT_VARIANT == 4
 
-/// Whether these activation rows take less time in tiles: not a few, whose panels cost more than their products, nor
-/// runs of sixteen, whose tiles would be a quarter full.
+/// Whether these activation rows take less time in tiles: not a few, whose codes vectors read without a panel, nor runs of
+/// sixteen, whose tiles would be a quarter full.
 [[nodiscard]] inline bool prefers_tiles(const PackedForm& form, std::uint32_t rows) noexcept {
-  return form.run != 16 && rows >= (form.part != 0 ? 12u : 4u);
+  return form.run != 16 && rows >= 12;
 }
 
 /// Activation rows that meet a panel: more take their sums out of the first-level cache, and twice the stack.
