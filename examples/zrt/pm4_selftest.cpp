@@ -87,6 +87,8 @@ template <class Target> class Selftest {
 
     zrt::Result<void> visit(const zrt::device::KernelCase& c) {
       const pm4::Kernel* const kernel = table->find(c.kernel_name());
+      const zrt::device::KernelAbi* const abi = zrt::device::find_kernel_abi(c.kernel_name());
+      if (kernel == nullptr && abi != nullptr && abi->is_optional) return {};
       if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", c.kernel_name());
       tried.emplace_back(c.kernel_name());
       for (const pm4::GridSource grid : {pm4::GridSource::packet, pm4::GridSource::memory}) {

@@ -2,6 +2,8 @@
 // tests/vulkan/kernel_machine.hpp: a kernel of kernels/vulkan on a device, with buffers of exactly their size.
 #pragma once
 
+#include <zrt/device/upload/types.hpp>
+
 #include <map>
 #include <support/kernel_values.hpp>
 #include <vulkan/vulkan_test.hpp>
@@ -80,8 +82,8 @@ class KernelMachine {
     ASSERT_LE(arguments_.size(), kFirst);
     std::byte* const memory = kernels_->memory().span().data();
     std::memcpy(memory, arguments_.data(), arguments_.size());
-    const auto r =
-        vulkan::run_once(kernels_->device(), kernels_->pipeline(name_), kernels_->memory().address(), {x, y, 1});
+    const auto r = vulkan::run_once(kernels_->device(), kernels_->pipeline(name_), kernels_->memory().address(),
+                                    {x, y, 1}, kTimeout);
     ASSERT_TRUE(r.has_value()) << name_ << ": " << r.error().text();
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const Buffer& b = buffers_[i];
@@ -97,6 +99,8 @@ class KernelMachine {
  private:
   static constexpr std::size_t kFirst = 4096, kAlignment = 256;
   static constexpr unsigned char kGuard = 0xcd;
+  /// Nanoseconds; a machine may have other things to do.
+  static constexpr std::uint64_t kTimeout = std::uint64_t{300} * 1'000'000'000;
   struct Buffer {
     std::size_t at, bytes, end;
     std::span<const std::byte> from;

@@ -26,7 +26,7 @@ struct VulkanKernelCases : VulkanTest {
       const device::CaseBuffer& b = c.buffers()[i];
       if (b.before.empty())
         m.absent();
-      else if (b.after.empty())
+      else if (!b.is_written())
         m.input(std::span(b.before.data(), b.before.size()));
       else
         m.output(results[i] = std::vector<std::byte>(b.before.begin(), b.before.end()));

@@ -4,6 +4,7 @@
 #include <support/kernel_checks/ops.hpp>
 #include <support/kernel_checks/products.hpp>
 #include <support/kernel_checks/recurrent.hpp>
+#include <support/kernel_checks/sampling.hpp>
 #include <vulkan/kernel_machine.hpp>
 
 namespace zrt::test::vulkan_kernels_checks_test {
@@ -32,6 +33,10 @@ TEST_F(VulkanKernelChecks, Convolution) { check_convolution(DeviceKernels()); }
 TEST_F(VulkanKernelChecks, Scan) { check_scan(DeviceKernels()); }
 TEST_F(VulkanKernelChecks, DeltaNet) { check_delta_net(DeviceKernels()); }
 TEST_F(VulkanKernelChecks, GatedNorm) { check_gated_norm(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, TokensOfTheCatalogsCases) { check_sampling_of_cases(DeviceKernels(), 150); }
+TEST_F(VulkanKernelChecks, TokensByEverySetting) { check_sampling_of_settings(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, TokensOfRowsThatAreHardToOrder) { check_sampling_of_rows(DeviceKernels()); }
+TEST_F(VulkanKernelChecks, TokensWithLongLists) { check_sampling_with_lists(DeviceKernels()); }
 
 }  // namespace
 }  // namespace zrt::test::vulkan_kernels_checks_test

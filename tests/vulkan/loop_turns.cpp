@@ -6,6 +6,7 @@
 #include <support/kernel_checks/attention.hpp>
 #include <support/kernel_checks/products.hpp>
 #include <support/kernel_checks/recurrent.hpp>
+#include <support/kernel_checks/sampling.hpp>
 #include <vulkan/kernel_machine.hpp>
 
 namespace zrt::test::vulkan_loop_turns_test {
@@ -31,6 +32,7 @@ static_assert(ends(turns("ssm_delta_net", {650, 8, 16, 128, 128})));
 static_assert(!ends(turns("ssm_delta_net", {670, 8, 16, 128, 128})));
 static_assert(ends(turns("moe_route", {1024, 8, 1, 1, 0, 0, 0})));
 static_assert(ends(turns("argmax", {262'144})));
+static_assert(ends(turns("sample", {524'288, 64, 64})) && !ends(turns("sample", {540'000, 64, 64})));
 
 struct VulkanLoopTurns : VulkanTest {};
 
@@ -70,6 +72,15 @@ TEST_F(VulkanLoopTurns, SoAreMixers) {
   check_scan(DeviceKernels(), std::vector<std::uint32_t>(1800, 2), {128u});
   check_convolution(DeviceKernels(), std::vector<std::uint32_t>(9'300, 1), {4u});
   check_delta_net(DeviceKernels(), std::vector<std::uint32_t>(900, 0), {64u});
+}
+
+/// Every logit is a candidate, and has a part in both sums.
+TEST_F(VulkanLoopTurns, SoIsTheSampler) {
+  std::mt19937 random(34);
+  SampledRows rows(random, 1, 524'288, 0.5f);
+  rows.requests[0].top_p = 0.9999f;
+  DeviceKernels kernels;
+  expect_sampled(kernels, rows);
 }
 
 TEST_F(VulkanLoopTurns, SoIsANorm) {

@@ -19,10 +19,11 @@ struct KernelAbi {
   std::uint32_t buffers = 0;      ///< beside them
   std::uint32_t value_bytes = 0;  ///< 4 of each value
   std::uint32_t lanes = 0;        ///< of a workgroup
+  bool is_optional = false;       ///< without it the room has another way
 };
 
 /// Every kernel of kernels/: one line per family.
-inline constexpr std::array<KernelAbi, 36> kKernelAbi{{
+inline constexpr std::array<KernelAbi, 37> kKernelAbi{{
     {"embedding", KernelTypes::plain, true, 3, 12, 256},
     {"embedding", KernelTypes::blocks, true, 3, 12, 256},
     {"embedding", KernelTypes::planes, true, 3, 12, 256},
@@ -36,6 +37,7 @@ inline constexpr std::array<KernelAbi, 36> kKernelAbi{{
     {"gated_act", KernelTypes::none, false, 3, 8, 256},
     {"soft_cap", KernelTypes::none, false, 1, 12, 256},
     {"argmax", KernelTypes::none, false, 2, 4, 1024},
+    {"sample", KernelTypes::none, false, 7, 12, 1024, true},
     {"round_activation_q8_32", KernelTypes::none, false, 3, 4, 256},
     {"round_activation_q8_256", KernelTypes::none, false, 3, 0, 256},
     {"matvec", KernelTypes::plain, true, 3, 12, 32},

@@ -45,6 +45,7 @@ constexpr std::uint64_t work_of(std::initializer_list<std::uint64_t> factors) no
   if (family == "ssm_scan") return detail::work_of({value(0), value(1), value(2), value(4) + detail::kReadWork});
   if (family == "ssm_delta_net") return detail::work_of({value(0), value(2), value(3), value(4), 4});
   if (family == "moe_route") return detail::work_of({x, y, value(0), value(1) + detail::kReadWork});
+  if (family == "sample") return detail::work_of({x, y, value(0), 4 * detail::kReadWork});
   if (family == "argmax" || family == "rms_norm" || family == "residual_rms_norm" || family == "layer_norm_runs" ||
       family == "ssm_gated_norm" || family == "shared_expert")
     return detail::work_of({x, y, value(0), detail::kReadWork});

@@ -5,6 +5,7 @@
 #include <zrt/core/cast.hpp>
 #include <zrt/core/half.hpp>
 #include <zrt/ir/builder.hpp>
+#include <zrt/ops/kv_page.hpp>
 #include <zrt/ops/op_table.hpp>
 
 #include <algorithm>
@@ -312,8 +313,7 @@ struct Case {
   zrt::ParamBlock block() const { return {row->params_version, row->opcode, params}; }
 };
 
-template <class O> Case draw(Random& r, const Batch& b) {
-  Typed<O> typed = OpCases<O>::make(r, b);
+template <class O> Case case_of(const Typed<O>& typed) {
   Case c;
   c.row = &zrt::detail::kOpRow<O>;
   c.params.resize(c.row->params_bytes);
@@ -324,6 +324,7 @@ template <class O> Case draw(Random& r, const Batch& b) {
   c.regions.assign(typed.regions.begin(), typed.regions.end());
   return c;
 }
+template <class O> Case draw(Random& r, const Batch& b) { return case_of<O>(OpCases<O>::make(r, b)); }
 
 /// The regions of a case, for a graph with the table of `g` and one symbol.
 inline std::vector<zrt::ir::Graph> region_graphs(const Case& c, const zrt::OpTable& table, const Batch& b) {

@@ -14,11 +14,14 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::device {
 
-/// A buffer of a launch: absent, read, or held to what it should have afterwards.
+/// A buffer of a launch: absent, read, held to what it should have afterwards, or a workspace.
 struct CaseBuffer {
   Span<const std::byte> before{};
   Span<const std::byte> after{};
   DType dtype = DType::ui8;  ///< of its elements, where these are floats or signed bytes
+  bool is_workspace = false;
+
+  [[nodiscard]] constexpr bool is_written() const noexcept { return is_workspace || !after.empty(); }
 };
 
 /// A launch by the kernel's name: its buffers and values in the order of its arguments (docs/kernel-abi.md). What it
@@ -40,6 +43,10 @@ class KernelCase {
   }
   KernelCase& becomes(Span<const std::byte> before, Span<const std::byte> after, DType dtype) noexcept {
     return add({before, after, dtype});
+  }
+  /// Written to, whatever is left there.
+  template <class T> KernelCase& works_in(Span<T> values) noexcept {
+    return add({as_bytes(values), {}, DType::ui8, true});
   }
   KernelCase& absent() noexcept { return add({}); }
   KernelCase& value(std::uint32_t word) noexcept {

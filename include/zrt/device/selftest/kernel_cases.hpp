@@ -17,6 +17,7 @@
 #include <zrt/ops/projection.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
+#include <zrt/ops/sample.hpp>
 #include <zrt/ops/shared_expert.hpp>
 #include <zrt/ops/ssm_conv1d.hpp>
 #include <zrt/ops/ssm_delta_net.hpp>
@@ -46,7 +47,7 @@ class KernelCases {
           &KernelCases::columns, &KernelCases::argmax, &KernelCases::routing, &KernelCases::expert_sums,
           &KernelCases::attention_f32, &KernelCases::attention_f16, &KernelCases::attention_bf16,
           &KernelCases::latent_f32, &KernelCases::latent_f16, &KernelCases::latent_bf16, &KernelCases::convolution,
-          &KernelCases::scan, &KernelCases::delta_net, &KernelCases::gated_norm}) {
+          &KernelCases::scan, &KernelCases::delta_net, &KernelCases::gated_norm, &KernelCases::sampling}) {
       data_->clear();
       if (auto r = (this->*group)(); !r) return r;
     }
@@ -622,6 +623,50 @@ class KernelCases {
     c.reads(x).reads(z).reads(uploaded(table(weight, runs)));
     gives(c, y);
     return visit_(c.value(dim).value(p.eps).value(1u).value(runs));
+  }
+
+  /// A greedy row, one with penalties, biases and top-k, one of all candidates, more than a tile of them, and one that is
+  /// not active.
+  [[nodiscard]] Result<void> sampling() noexcept {
+    constexpr std::uint32_t rows = 4, cols = 2500, entries = 8;
+    const Floats logits = data_->reals(rows * cols, 6.0f), bias = data_->reals(rows * entries),
+                 scratch = data_->zeros<float>(rows * cols * 3);
+    const Span<ops::SampleRequest> requests = data_->zeros<ops::SampleRequest>(rows);
+    for (std::uint32_t row = 0; row + 1 < rows; ++row)
+      requests[row] = {.active = 1,
+                       .seed_low = data_->random(),
+                       .seed_high = data_->random(),
+                       .generated = row,
+                       .temperature = 0.75f * static_cast<float>(row),
+                       .top_k = row == 1 ? 40u : 0u,
+                       .top_p = row == 0 ? 1.0f : 0.9f,
+                       .min_p = row == 1 ? 0.05f : 0.0f,
+                       .repetition_penalty = 1.1f,
+                       .frequency_penalty = 0.25f,
+                       .presence_penalty = 0.5f,
+                       .history = row == 1 ? entries : 0u,
+                       .biases = row == 1 ? entries : 0u};
+    const Span<std::int32_t> history = data_->zeros<std::int32_t>(rows * entries),
+                             bias_ids = data_->zeros<std::int32_t>(rows * entries),
+                             tokens = data_->zeros<std::int32_t>(rows);
+    // Some tokens come twice.
+    for (std::int32_t& id : history) id = static_cast<std::int32_t>(data_->random() % 6);
+    for (std::int32_t& id : bias_ids) id = static_cast<std::int32_t>(data_->random() % 6);
+    const Shape lists{rows, entries};
+    const Span<std::byte> candidates{reinterpret_cast<std::byte*>(scratch.data()), scratch.size_bytes()};
+    ops::Sample::reference(
+        {{real(logits, Shape{rows, cols}), tensor(requests, DType::ui32, Shape{rows, ops::kSampleRequestWords}),
+          tensor(history, DType::si32, lists), tensor(bias_ids, DType::si32, lists), real(bias, lists)},
+         {tensor(tokens, DType::si32, Shape{rows})},
+         {},
+         {},
+         {}},
+        ExecutionContext{}, Worker{0, 1, 0, candidates});
+    KernelCase c("sample", {rows, 1, 1});
+    c.reads(logits).reads(requests).reads(history).reads(bias_ids).reads(bias);
+    gives(c, tokens);
+    c.works_in(scratch);
+    return visit_(c.value(cols).value(entries).value(entries));
   }
 
   CaseData* data_;

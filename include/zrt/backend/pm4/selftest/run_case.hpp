@@ -34,7 +34,7 @@ template <class Target, class Memory, class Submit>
     const device::CaseBuffer& buffer = c.buffers()[i];
     if (!buffer.before.empty()) {
       // What is read lies in video memory, what is written in the host's.
-      const bool written = !buffer.after.empty();
+      const bool written = buffer.is_written();
       auto memory = Memory::allocate(device, written ? Heap::host_visible : Heap::bar, buffer.before.size(),
                                      written ? GpuAccess::read_write : GpuAccess::read);
       if (!memory) return pass(memory);
