@@ -24,6 +24,27 @@ TEST_F(VulkanTokens, GreedyTokensOfBardAreTheReferences) {
   }
 }
 
+TEST_F(VulkanTokens, TheDeviceSamplesWhatTheProcessorDoes) {
+  auto engine = open_vulkan(kVulkanBard);
+  ASSERT_TRUE(engine) << engine.error().text();
+  EXPECT_TRUE(std::ranges::any_of(engine->executor().decode_plan().program().launches(),
+                                  [](const auto& launch) { return launch.signature->name.view() == "sample"; }));
+  const auto processor = open_engine(On::cpu, kVulkanBard, small_engine());
+  ASSERT_TRUE(processor) << processor.error().text();
+  constexpr std::array<TokenBias, 3> kBias{{{10, 3.0f}, {31, -2.0f}, {10, 1.0f}}};
+  for (const Sampling& sampling :
+       {Sampling{.temperature = 0.8f, .seed = 7}, Sampling{.temperature = 0.8f, .top_k = 40, .seed = 7},
+        Sampling{.temperature = 1.1f, .top_p = 0.9f, .min_p = 0.02f, .repetition_penalty = 1.2f, .seed = 11},
+        Sampling{.temperature = 0.0f, .frequency_penalty = 0.7f, .presence_penalty = 0.3f, .bias = kBias}}) {
+    Request request = greedy_request("ROMEO:\n", 20);
+    request.sampling = sampling;
+    request.log_probabilities = 0;
+    const std::vector<std::int32_t> tokens = bits_of(*engine, request);
+    EXPECT_EQ(tokens.size(), 20u);
+    EXPECT_EQ(tokens, bits_of(**processor, request));
+  }
+}
+
 /// How many steps requests take, and how many submissions.
 std::pair<int, int> steps_and_submissions(VulkanEngine& engine, std::span<const Request> requests,
                                           std::map<RequestId, std::vector<std::int32_t>>& tokens) {
@@ -51,13 +72,16 @@ TEST_F(VulkanTokens, MemoryThatTheHostDoesNotSeeOrReadsSlowlyGivesTheSameWithOne
     for (const float temperature : {0.0f, 0.7f}) {
       Request request = greedy_request("ROMEO:\n", 4);
       request.sampling.temperature = temperature;
-      // Logits that are looked at for their own sake are copied.
-      EXPECT_EQ(bits_of(*engine, request), reference_bits(kVulkanBard, request));
-      request.log_probabilities = 0;
-      std::map<RequestId, std::vector<std::int32_t>> tokens;
-      const auto [steps, submissions] = steps_and_submissions(*engine, {&request, 1}, tokens);
-      EXPECT_GE(steps, 4);
-      EXPECT_EQ(submissions, steps);
+      // With log-probabilities the rows of logits come with their steps.
+      for (const std::uint32_t probabilities : {2u, 0u}) {
+        request.log_probabilities = probabilities;
+        std::map<RequestId, std::vector<std::int32_t>> tokens;
+        const auto [steps, submissions] = steps_and_submissions(*engine, {&request, 1}, tokens);
+        EXPECT_GE(steps, 4);
+        EXPECT_EQ(submissions, steps);
+        ASSERT_EQ(tokens.size(), 1u);
+        EXPECT_EQ(tokens.begin()->second, reference_bits(kVulkanBard, request));
+      }
     }
     // A greedy and a sampled request in one step, with penalties and biases.
     std::array<Request, 2> both{greedy_request("O, ", 4), greedy_request("First Citizen:", 5)};

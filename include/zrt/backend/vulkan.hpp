@@ -30,6 +30,10 @@ template <vulkan::VulkanLoader Loader, class O>
   requires device::RecordsDispatches<O>
 struct Adapter<BasicVulkanBackend<Loader>, O> : device::SharedAdapter<BasicVulkanBackend<Loader>, O> {};
 
+template <vulkan::VulkanLoader Loader>
+struct Adapter<BasicVulkanBackend<Loader>, ops::Sample>
+    : device::SharedAdapter<BasicVulkanBackend<Loader>, ops::Sample, device::SampleByKernel> {};
+
 static_assert(CheckBackend<VulkanBackend, ops::Catalog>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI

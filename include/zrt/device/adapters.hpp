@@ -26,19 +26,19 @@
 
 namespace zrt::inline ZRT_ABI::device {
 
-/// Base of a backend's zrt::Adapter<B, O>: O as the room records it. A backend that records an op otherwise derives that
-/// adapter from nothing.
-template <class B, class O>
+/// Base of a backend's zrt::Adapter<B, O>: O as the room records it, or by another adapter `A` of the room. A backend that
+/// records an op otherwise derives that adapter from nothing.
+template <class B, class O, class A = Adapter<O>>
   requires RecordsDispatches<O>
 struct SharedAdapter {
   ZRT_COLD static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
-    if constexpr (HasScratch<O>)
-      return Adapter<O>::scratch(call, bounds);
+    if constexpr (requires { A::scratch(call, bounds); })
+      return A::scratch(call, bounds);
     else
       return 0;
   }
   template <class Recorder> ZRT_COLD static Result<void> record(Recorder& recorder, const Call<B, O>& c) noexcept {
-    return Adapter<O>::record(recorder, Call<Operands, O>{c.in, c.out, c.w, c.state, c.params, {}});
+    return A::record(recorder, Call<Operands, O>{c.in, c.out, c.w, c.state, c.params, {}});
   }
 };
 

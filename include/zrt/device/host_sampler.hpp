@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/device/host_sampler.hpp: the rows of a sample op that the device's argmax does not answer, when a step has ended.
+// zrt/device/host_sampler.hpp: the rows of a sample op that no kernel answers, when a step has ended.
 #pragma once
 
 #include <zrt/core/rounding_mode.hpp>
@@ -14,18 +14,30 @@ namespace zrt::inline ZRT_ABI::device {
   return r.active != 0 && r.temperature <= 0.0f && !penalised;
 }
 
-/// Writes the tokens of all other rows, from logits that the host sees; rows with a plainly greedy request keep what the
-/// argmax kernel wrote. Rows without a number are reported. `scratch` holds what Sample::reference_scratch asks for.
-inline void sample_on_host(const HostCall<ops::Sample>& call, const ExecutionContext& step,
+/// What the host looks at of a row's logits when a step has ended.
+enum class RowUse : std::uint8_t { none, taken, all };
+
+/// `by_kernel`: as RecordedSample::by_kernel.
+[[nodiscard]] inline RowUse use_of(const HostCall<ops::Sample>& call, bool by_kernel, const ExecutionContext& step,
+                                   const ops::SampleRequest& r) noexcept {
+  if (r.active == 0 || ops::Sample::asks_too_much(call, step, r)) return RowUse::none;
+  return by_kernel || is_plainly_greedy(r) ? RowUse::taken : RowUse::all;
+}
+
+/// Writes the tokens of the rows that no kernel has answered, from logits that the host sees. Rows without a number, and
+/// those that ask for too much, are reported. `scratch` holds what Sample::reference_scratch asks for, unless by_kernel.
+inline void sample_on_host(const HostCall<ops::Sample>& call, bool by_kernel, const ExecutionContext& step,
                            Span<std::byte> scratch) noexcept {
   const RoundingMode rounding;
   for (std::uint64_t row = 0; row < call.out[0].elements(step); ++row) {
     ops::SampleRequest request;
     std::memcpy(&request, call.in[1].data + row * sizeof request, sizeof request);
-    if (is_plainly_greedy(request))
+    if (use_of(call, by_kernel, step, request) == RowUse::taken)
       ops::Sample::check_choice(call, step, row, Worker{});
-    else
+    else if (!by_kernel)
       ops::Sample::row(call, step, row, Worker{}, scratch);
+    else if (request.active != 0)
+      step.violated_row(Worker{}, call.out[0].type.shape[0], row);
   }
 }
 

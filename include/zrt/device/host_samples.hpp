@@ -18,11 +18,11 @@ class HostSamples {
   template <class Device> [[nodiscard]] Result<void> make(Device& device, const StepRecord& record) noexcept {
     calls_.clear();
     CheckedSize most = 0, copied = 0;
-    for (const Call<Operands, ops::Sample>& call : record.samples) {
+    for (const RecordedSample& sample : record.samples) {
       const CheckedSize bytes =
-          CheckedSize(call.in[0].type.shape.last().extent) * (sizeof(float) + sizeof(ops::Candidate));
-      if (!bytes.ok() || bytes.raw() > most.raw()) most = bytes;
-      if (auto r = calls_.push_back(place(device, call, record.bounds.extents, copied)); !r) return r;
+          CheckedSize(sample.call.in[0].type.shape.last().extent) * (sizeof(float) + sizeof(ops::Candidate));
+      if (!sample.by_kernel && (!bytes.ok() || bytes.raw() > most.raw())) most = bytes;
+      if (auto r = calls_.push_back(place(device, sample, record.bounds.extents, copied)); !r) return r;
     }
     if (auto r = make_buffer(most, device.allocator(), scratch_); !r) return r;
     if (auto r = make_buffer(copied, device.allocator(), copies_); !r) return r;
@@ -43,7 +43,7 @@ class HostSamples {
   template <class Device> [[nodiscard]] Result<void> run(Device& device, const ExecutionContext& step) noexcept {
     for (const SampleCall& call : calls_) {
       if (call.is_seen()) {
-        sample_on_host(call.host, step, scratch_.span());
+        sample_on_host(call.host, call.by_kernel, step, scratch_.span());
       } else if (auto r = run_copied(device, call, step); !r) {
         return r;
       }
@@ -65,6 +65,7 @@ class HostSamples {
     HostCall<ops::Sample> host{};
     std::array<Operand, std::tuple_size_v<decltype(HostCall<ops::Sample>::in)>> in{};
     Operand out{};
+    bool by_kernel = false;
 
     [[nodiscard]] bool is_seen() const noexcept { return out.copy == kSeen; }
     void use(std::byte* copies) noexcept {
@@ -95,12 +96,13 @@ class HostSamples {
     return operand;
   }
   template <class Device>
-  [[nodiscard]] static SampleCall place(Device& device, const Call<Operands, ops::Sample>& call, const Extents& bounds,
+  [[nodiscard]] static SampleCall place(Device& device, const RecordedSample& sample, const Extents& bounds,
                                         CheckedSize& copied) noexcept {
     SampleCall placed;
+    placed.by_kernel = sample.by_kernel;
     for (std::size_t i = 0; i < placed.in.size(); ++i)
-      placed.in[i] = place(device, call.in[i], bounds, placed.host.in[i], copied);
-    placed.out = place(device, call.out[0], bounds, placed.host.out[0], copied);
+      placed.in[i] = place(device, sample.call.in[i], bounds, placed.host.in[i], copied);
+    placed.out = place(device, sample.call.out[0], bounds, placed.host.out[0], copied);
     return placed;
   }
 
@@ -112,10 +114,12 @@ class HostSamples {
     if (requests == nullptr || call.in[kLogits].copy == kSeen) return;
     for (std::uint64_t row = 0; row < rows; ++row) {
       const std::uint64_t logits = call.in[kLogits].address + row * cols * sizeof(float);
-      if (is_plainly_greedy(request_of(requests, row)))
-        device.expect_read(logits, sizeof(float), call.out.address + row * sizeof(std::int32_t));
-      else
+      const ops::SampleRequest request = request_of(requests, row);
+      const RowUse use = use_of(call.host, call.by_kernel, step, request);
+      if (use == RowUse::all || (use == RowUse::taken && request.reads_logits != 0))
         device.expect_read(logits, cols * sizeof(float), 0);
+      else if (use == RowUse::taken)
+        device.expect_read(logits, sizeof(float), call.out.address + row * sizeof(std::int32_t));
     }
   }
 
@@ -145,9 +149,9 @@ class HostSamples {
     return device.copy_out(from.address, {to.data, static_cast<std::size_t>(bytes)});
   }
   /// Whether the device has answered all rows.
-  [[nodiscard]] static bool is_answered(const HostCall<ops::Sample>& host, const ExecutionContext& step) noexcept {
-    for (std::uint64_t row = 0; row < host.out[0].elements(step); ++row)
-      if (!is_plainly_greedy(request_of(host.in[kRequests].data, row))) return false;
+  [[nodiscard]] static bool is_answered(const SampleCall& call, const ExecutionContext& step) noexcept {
+    for (std::uint64_t row = 0; row < call.host.out[0].elements(step) && !call.by_kernel; ++row)
+      if (!is_plainly_greedy(request_of(call.host.in[kRequests].data, row))) return false;
     return true;
   }
   /// Copies of each row what is looked at: where the device took the token, its logit, and else the whole row. Of many
@@ -158,11 +162,13 @@ class HostSamples {
     const HostTensor& logits = call.host.in[kLogits];
     const std::uint64_t rows = call.host.out[0].elements(step), cols = logits.cols(step);
     if (call.in[kLogits].copy == kSeen) return {};
-    if (!CarriesBytes<Device> && (rows > kFewRows || !is_answered(call.host, step)))
+    if (!CarriesBytes<Device> && (rows > kFewRows || !is_answered(call, step)))
       return fetch(device, call.in[kLogits], logits, step);
     for (std::uint64_t row = 0; row < rows; ++row) {
       std::uint64_t at = row * cols, count = cols;
-      if (is_plainly_greedy(request_of(call.host.in[kRequests].data, row))) {
+      const RowUse use = use_of(call.host, call.by_kernel, step, request_of(call.host.in[kRequests].data, row));
+      if (use == RowUse::none) continue;
+      if (use == RowUse::taken) {
         const auto token = static_cast<std::uint32_t>(call.host.out[0].template as<std::int32_t>()[row]);
         if (token >= cols) return fail(Errc::spec_violation, "the device took token ", token, " of ", cols);
         at += token;
@@ -180,11 +186,11 @@ class HostSamples {
     if (auto r = fetch_input(device, call.in[kRequests], call.host.in[kRequests], step); !r) return r;
     if (auto r = fetch(device, call.out, call.host.out[0], step); !r) return r;
     if (auto r = fetch_logits(device, call, step); !r) return r;
-    const bool answered = is_answered(call.host, step);
+    const bool answered = is_answered(call, step);
     for (std::size_t i = 0; i < call.in.size() && !answered; ++i)
       if (i != kRequests && i != kLogits)
         if (auto r = fetch_input(device, call.in[i], call.host.in[i], step); !r) return r;
-    sample_on_host(call.host, step, scratch_.span());
+    sample_on_host(call.host, call.by_kernel, step, scratch_.span());
     if (answered) return {};
     const HostTensor& out = call.host.out[0];
     const Span<const std::byte> tokens{out.data,

@@ -79,9 +79,9 @@ class Recorder {
     return append(record_->tables, bytes);
   }
 
-  /// Has the host sample, when the step has ended, what the kernel does not.
-  [[nodiscard]] Result<void> sample(const Call<Operands, ops::Sample>& call) noexcept {
-    return record_->samples.push_back(call);
+  /// Has the host do, when the step has ended, what kernels leave of a sample op.
+  [[nodiscard]] Result<void> sample(const RecordedSample& sample) noexcept {
+    return record_->samples.push_back(sample);
   }
 
   [[nodiscard]] const Scratch& scratch() const noexcept { return site_.scratch; }

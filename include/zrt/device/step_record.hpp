@@ -22,6 +22,12 @@ struct RecordedLaunch {
   bool barrier = false;  ///< waits for all before it, and sees what they wrote
 };
 
+/// A sample op of the step, of which the host does the rest when the step has ended.
+struct RecordedSample {
+  Call<Operands, ops::Sample> call{};
+  bool by_kernel = false;  ///< the device takes every row's token, else the most likely one alone
+};
+
 /// Everything of a step but addresses of memory that its program has still to get.
 struct StepRecord {
   explicit StepRecord(const Allocator& a) noexcept
@@ -33,9 +39,9 @@ struct StepRecord {
   Vector<std::byte> arguments;  ///< blocks, each at a multiple of 16
   Vector<std::byte> tables;     ///< what adapters computed, each at a multiple of 16
   Vector<std::array<StepCount, 2>> grids;
-  Vector<Link> links;                           ///< `at` counts from the first argument block
-  Vector<std::uint32_t> faults;                 ///< the instruction of each fault word
-  Vector<Call<Operands, ops::Sample>> samples;  ///< what the host has still to choose when a step has ended
+  Vector<Link> links;            ///< `at` counts from the first argument block
+  Vector<std::uint32_t> faults;  ///< the instruction of each fault word
+  Vector<RecordedSample> samples;
 };
 
 }  // namespace zrt::inline ZRT_ABI::device

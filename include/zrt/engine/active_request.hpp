@@ -204,6 +204,7 @@ struct ActiveRequest {
     if (auto r = a.text->reserve(longest_token); !r) return pass(r);
   }
   if (auto r = take_grammar(request, vocabulary, options.allocator, a); !r) return pass(r);
+  a.sequence.sampling.reads_logits = !a.best.empty() || a.matcher ? 1 : 0;
   a.stop_tokens = request.stop_tokens;
   a.max_tokens = request.max_tokens;
   a.tenant = request.tenant;

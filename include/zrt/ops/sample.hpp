@@ -48,6 +48,11 @@ struct Sample {
     return CheckedSize(c.in[0].type.shape[1].extent) * (sizeof(float) + sizeof(Candidate));
   }
 
+  /// Whether a row's request asks for more history or biases than there are.
+  static bool asks_too_much(const HostCall<Sample>& c, const ExecutionContext& step, const SampleRequest& r) noexcept {
+    return r.history > c.in[2].cols(step) || r.biases > c.in[3].cols(step);
+  }
+
   static void row(const HostCall<Sample>& c, const ExecutionContext& step, std::uint64_t at, const Worker& worker,
                   Span<std::byte> scratch) noexcept {
     SampleRequest request;
@@ -58,7 +63,7 @@ struct Sample {
     const std::uint32_t vocabulary = c.in[0].cols(step);
     const std::uint32_t histories = c.in[2].cols(step);
     const std::uint32_t biases = c.in[3].cols(step);
-    if (request.history > histories || request.biases > biases) {
+    if (asks_too_much(c, step, request)) {
       step.violated_row(worker, c.out[0].type.shape[0], at);
       return;
     }

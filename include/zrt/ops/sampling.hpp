@@ -39,19 +39,21 @@ struct SampleRequest {
   std::uint32_t history = 0;  ///< entries used in the row's history
   std::uint32_t biases = 0;   ///< entries used in the row's bias list
   std::uint32_t min_keep = 1;
-  std::array<std::uint32_t, 2> reserved{};
+  std::uint32_t reads_logits =
+      0;  ///< 1: the host reads the row's logits when the step has ended; no token depends on it
+  std::uint32_t reserved = 0;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields =
-      field_list(Member{&SampleRequest::active, "active"}, Member{&SampleRequest::seed_low, "seed_low"},
-                 Member{&SampleRequest::seed_high, "seed_high"}, Member{&SampleRequest::generated, "generated"},
-                 Member{&SampleRequest::temperature, "temperature"}, Member{&SampleRequest::top_k, "top_k"},
-                 Member{&SampleRequest::top_p, "top_p"}, Member{&SampleRequest::min_p, "min_p"},
-                 Member{&SampleRequest::repetition_penalty, "repetition_penalty"},
-                 Member{&SampleRequest::frequency_penalty, "frequency_penalty"},
-                 Member{&SampleRequest::presence_penalty, "presence_penalty"},
-                 Member{&SampleRequest::history, "history"}, Member{&SampleRequest::biases, "biases"},
-                 Member{&SampleRequest::min_keep, "min_keep"}, Member{&SampleRequest::reserved, "reserved"});
+  static constexpr auto fields = field_list(
+      Member{&SampleRequest::active, "active"}, Member{&SampleRequest::seed_low, "seed_low"},
+      Member{&SampleRequest::seed_high, "seed_high"}, Member{&SampleRequest::generated, "generated"},
+      Member{&SampleRequest::temperature, "temperature"}, Member{&SampleRequest::top_k, "top_k"},
+      Member{&SampleRequest::top_p, "top_p"}, Member{&SampleRequest::min_p, "min_p"},
+      Member{&SampleRequest::repetition_penalty, "repetition_penalty"},
+      Member{&SampleRequest::frequency_penalty, "frequency_penalty"},
+      Member{&SampleRequest::presence_penalty, "presence_penalty"}, Member{&SampleRequest::history, "history"},
+      Member{&SampleRequest::biases, "biases"}, Member{&SampleRequest::min_keep, "min_keep"},
+      Member{&SampleRequest::reads_logits, "reads_logits"}, Member{&SampleRequest::reserved, "reserved"});
 };
 inline constexpr std::uint32_t kSampleRequestWords = sizeof(SampleRequest) / 4;
 static_assert(NoPadding<SampleRequest> && kSampleRequestWords == 16);
