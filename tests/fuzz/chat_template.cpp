@@ -5,6 +5,8 @@
 // covers: zrt/text/chat/template_evaluator.hpp 90
 // covers: zrt/text/chat/template_operators.hpp 90
 // covers: zrt/text/chat/json.hpp 90
+// covers: zrt/text/chat/reply_parser.hpp 90
+// covers: zrt/text/chat/call_reader.hpp 90
 // max-len: 256
 #include <zrt/text/chat/chat_template.hpp>
 #include <zrt/text/chat/reply_parser.hpp>
@@ -80,22 +82,96 @@ void read_and_write(std::string_view text) {
   }
 }
 
-void take_apart(std::string_view text) {
+constexpr std::array<std::string_view, 38> kMarks{"<tool_call>",
+                                                  "</tool_call>",
+                                                  "<think>",
+                                                  "</think>",
+                                                  "<function=f>",
+                                                  "</function>",
+                                                  "<parameter=a>",
+                                                  "\n<parameter=b>",
+                                                  "</parameter>",
+                                                  "f<arg_key>",
+                                                  "</arg_key>",
+                                                  "<arg_value>",
+                                                  "</arg_value>",
+                                                  "[TOOL_CALLS]",
+                                                  "[ARGS]",
+                                                  "[CALL_ID]",
+                                                  "<|python_tag|>",
+                                                  "<｜tool▁calls▁begin｜>",
+                                                  "<｜tool▁calls▁end｜>",
+                                                  "<｜tool▁call▁begin｜>",
+                                                  "<｜tool▁call▁end｜>",
+                                                  "<｜tool▁sep｜>",
+                                                  "```json",
+                                                  "<｜DSML｜function_calls>",
+                                                  "</｜DSML｜function_calls>",
+                                                  "<｜DSML｜invoke name=\"f\">",
+                                                  "</｜DSML｜invoke>",
+                                                  "<｜DSML｜parameter name=\"a\" string=\"false\">",
+                                                  "</｜DSML｜parameter>",
+                                                  "<|channel|>",
+                                                  "<|start|>assistant to=functions.f",
+                                                  "<|message|>",
+                                                  "<|call|>",
+                                                  "{\"name\":\"f\",\"arguments\":{\"a\":1}}",
+                                                  "{}",
+                                                  "\"",
+                                                  "[",
+                                                  "]"};
+
+std::vector<std::string> good_replies() {
+  return {"<think>a</think><tool_call>{\"name\":\"f\",\"arguments\":{\"a\":[1,\"</tool_call>\"]}}</tool_call>",
+          "<tool_call><function=f>\n<parameter=a>\n1\n</parameter>\n</function></tool_call>",
+          "<tool_call>f<arg_key>a</arg_key><arg_value>x</arg_value></tool_call>",
+          "[TOOL_CALLS]f[CALL_ID]1[ARGS]{\"a\":1}[TOOL_CALLS]g{}",
+          "{\"name\":\"f\",\"parameters\":\"{}\"}",
+          "<|python_tag|>[{\"function\":{\"name\":\"f\",\"arguments\":{}}}]",
+          "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```<｜tool▁call▁end｜><"
+          "｜tool▁calls▁end｜>",
+          "<｜DSML｜function_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" "
+          "string=\"true\">x</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>",
+          " to=functions.f<|channel|>commentary json<|message|>{\"a\":1}<|call|>"};
+}
+
+/// Takes a reply apart piece by piece and demands that each call has a name and an object of arguments.
+void take_apart(std::string_view text, const ToolParameters* tools) {
   for (const ReplyFormat& format : kReplyFormats) {
-    ReplyParser parser(format);
-    for (std::size_t at = 0; at < text.size(); at += 3) demand(parser.feed(slice(text, at, 3)).has_value());
-    demand(parser.finish().has_value());
+    ReplyParser parser(format, tools);
+    const auto check = [](const Result<Span<const ReplyPiece>>& pieces) {
+      demand(pieces.has_value());
+      for (const ReplyPiece& piece : *pieces) {
+        if (piece.kind != ReplyPiece::Kind::call) continue;
+        Values values;
+        const auto arguments = read_json(piece.text.view(), values);
+        demand(!piece.name.empty() && arguments && arguments->is_dict());
+      }
+    };
+    for (std::size_t at = 0; at < text.size(); at += 3) check(parser.feed(slice(text, at, 3)));
+    check(parser.finish());
   }
+}
+
+ToolParameters some_tools() {
+  Values values;
+  const auto list = read_json(
+      R"([{"function":{"name":"f","parameters":{"properties":{"a":{"type":["string","null"]},"b":{"type":"integer"}}}}}])",
+      values);
+  return std::move(*ToolParameters::make(values, *list));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::vector<std::string> kGood = good_texts();
+  static const std::vector<std::string> kReplies = good_replies();
+  static const ToolParameters kTools = some_tools();
   if (size == 0) return 0;
   const std::string text = test::edited_text(kGood, kTokens, {data, size});
   render(text);
   read_and_write(text);
-  take_apart({reinterpret_cast<const char*>(data), size});
+  take_apart({reinterpret_cast<const char*>(data), size}, nullptr);
+  take_apart(test::edited_text(kReplies, kMarks, {data, size}), size % 2 == 0 ? &kTools : nullptr);
   return 0;
 }

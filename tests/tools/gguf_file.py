@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small GGUF files of version 3, written from numbers, texts and lists of texts."""
+"""Small GGUF files of version 3, written from numbers, truths, texts and lists of texts or numbers."""
 import struct
 
-U32, F32, STRING, ARRAY = 4, 6, 8, 9
+U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 
 
 def text(value):
@@ -15,6 +15,11 @@ def entry(key, value):
         return text(key) + struct.pack("<I", STRING) + text(value)
     if isinstance(value, float):
         return text(key) + struct.pack("<If", F32, value)
+    if isinstance(value, bool):
+        return text(key) + struct.pack("<I?", BOOL, value)
+    if isinstance(value, list) and value and not isinstance(value[0], str):
+        kind, code = (F32, "f") if isinstance(value[0], float) else (I32, "i")
+        return text(key) + struct.pack(f"<IIQ{len(value)}{code}", ARRAY, kind, len(value), *value)
     if isinstance(value, list):
         return text(key) + struct.pack("<IIQ", ARRAY, STRING, len(value)) + b"".join(text(v) for v in value)
     return text(key) + struct.pack("<II", U32, value)

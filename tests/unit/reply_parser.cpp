@@ -20,8 +20,9 @@ const ReplyFormat& format(std::string_view name) {
 }
 
 /// All pieces as one text: T[...] R[...] C[name id arguments], those of a kind that follow each other joined.
-std::string parsed(const ReplyFormat& f, std::string_view reply, std::size_t step, std::string_view prompt = {}) {
-  ReplyParser parser(f);
+std::string parsed(const ReplyFormat& f, std::string_view reply, std::size_t step, std::string_view prompt = {},
+                   const ToolParameters* tools = nullptr) {
+  ReplyParser parser(f, tools);
   parser.begin_behind(prompt);
   std::string out;
   auto last = ReplyPiece::Kind::call;
@@ -50,10 +51,31 @@ std::string parsed(const ReplyFormat& f, std::string_view reply, std::size_t ste
   return out;
 }
 
+void expect_in(const ReplyFormat& f, std::string_view reply, std::string_view expected, std::string_view prompt = {},
+               const ToolParameters* tools = nullptr) {
+  for (std::size_t step = 1; step <= 7; ++step) EXPECT_EQ(parsed(f, reply, step, prompt, tools), expected) << step;
+  EXPECT_EQ(parsed(f, reply, reply.size(), prompt, tools), expected);
+}
 void expect(std::string_view family, std::string_view reply, std::string_view expected, std::string_view prompt = {}) {
-  for (std::size_t step = 1; step <= 7; ++step)
-    EXPECT_EQ(parsed(format(family), reply, step, prompt), expected) << step;
-  EXPECT_EQ(parsed(format(family), reply, reply.size(), prompt), expected);
+  expect_in(format(family), reply, expected, prompt);
+}
+
+/// The tools f and g; f has parameters of each form.
+ToolParameters some_tools() {
+  constexpr std::string_view json = R"([
+    {"type": "function", "function": {"name": "f", "parameters": {
+      "type": "object", "$defs": {"Name": {"type": "string"}},
+      "properties": {
+        "city": {"type": "string"}, "count": {"type": "integer"}, "exact": {"type": ["boolean", "null"]},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "kind": {"enum": ["1", "2"]},
+        "name": {"$ref": "#/$defs/Name"}, "rows": {"type": "array"}, "any": {}}}}},
+    {"type": "function", "function": {"name": "g"}}])";
+  Values values;
+  const auto list = read_json(json, values);
+  EXPECT_TRUE(list.has_value());
+  auto tools = ToolParameters::make(values, *list);
+  EXPECT_TRUE(tools.has_value());
+  return std::move(*tools);
 }
 
 }  // namespace
@@ -67,6 +89,96 @@ TEST(ReplyParser, TakesHermesApart) {
   expect("hermes", "<tool_call>no JSON</tool_call> x", "T[<tool_call>no JSON</tool_call> x]");
   expect("hermes", "<tool_call>{\"name\":\"f\",\"argu", "T[<tool_call>{\"name\":\"f\",\"argu]");
   expect("hermes", "so</think>x", "R[so]T[x]", "<|im_start|>assistant\n<think>\n");
+}
+
+TEST(ReplyParser, KeepsArgumentsAsTheyAreWritten) {
+  constexpr std::string_view arguments =
+      R"({"id":12345678901234567890,  "x": 1.50, "t": "\u00e9é", "n": {"b": [1 ,2]}})";
+  const std::string call = R"({"name": "f", "arguments": )" + std::string(arguments) + "}";
+  const std::string expected = "C[f  " + std::string(arguments) + "]";
+  expect("hermes", "<tool_call>\n" + call + "\n</tool_call>", expected);
+  expect("hermes", R"(<tool_call>{"type": "function", "function": )" + call + "}</tool_call>", expected);
+  expect("hermes", "<tool_call>[" + call + " , " + call + "]</tool_call>", expected + expected);
+  expect("mistral", "[TOOL_CALLS][" + call + "]", expected);
+  expect("llama3", R"({"name": "f", "parameters": )" + std::string(arguments) + "}", expected);
+  expect("harmony", "<|channel|>commentary to=functions.f<|message|>" + std::string(arguments) + "<|call|>", expected);
+  // The last of equal keys counts, and a key may be written with escapes.
+  expect("hermes", R"(<tool_call>{"name": "f", "arguments": {"a": 1}, "arguments": {"a": 2}}</tool_call>)",
+         R"(C[f  {"a": 2}])");
+  expect("hermes", R"(<tool_call>{"name": "f", "\u0061rguments": {"a":1}}</tool_call>)", R"(C[f  {"a": 1}])");
+}
+
+TEST(ReplyParser, MarksWithinStringsAreText) {
+  expect("hermes", R"(<tool_call>{"name": "f", "arguments": {"a": "\"</tool_call>"}}</tool_call>x)",
+         R"(C[f  {"a": "\"</tool_call>"}]T[x])");
+  expect("mistral", R"([TOOL_CALLS]f[ARGS]{"a": "[TOOL_CALLS] [ARGS]"}[TOOL_CALLS]g[ARGS]{})",
+         R"(C[f  {"a": "[TOOL_CALLS] [ARGS]"}]C[g  {}])");
+  expect("deepseek",
+         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\": "
+         "\"```json{}``` "
+         "<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜tool▁call▁begin｜>\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+         "C[f  {\"a\": \"```json{}``` <｜tool▁call▁end｜><｜tool▁calls▁end｜><｜tool▁call▁begin｜>\"}]");
+  expect("harmony", R"(<|channel|>commentary to=functions.f<|message|>{"a": "<|end|>"}<|call|>)",
+         R"(C[f  {"a": "<|end|>"}])");
+  // A string without an end is no call: the first mark ends it.
+  expect("hermes", R"(<tool_call>{"name": "f</tool_call>x <tool_call>{"name": "g"}</tool_call>)",
+         R"(T[<tool_call>{"name": "f</tool_call>x ]C[g  {}])");
+}
+
+TEST(ReplyParser, TakesTagsOfQwenApart) {
+  const ToolParameters tools = some_tools();
+  const auto expect_tags = [&](std::string_view reply, std::string_view expected) {
+    expect_in(format("hermes"), reply, expected, {}, &tools);
+  };
+  expect_tags(
+      "Well.\n<tool_call>\n<function=f>\n<parameter=city>\nParis\n</parameter>\n<parameter=count>\n3\n</parameter>\n"
+      "</function>\n</tool_call>\n<tool_call>\n<function=g>\n</function>\n</tool_call>",
+      "T[Well.\n]C[f  {\"city\": \"Paris\", \"count\": 3}]T[\n]C[g  {}]");
+  // A schema says what is a text; where it does not, JSON is a value.
+  const auto value = [&](const std::string& name, const std::string& written, std::string_view expected) {
+    expect_tags("<tool_call><function=f><parameter=" + name + ">\n" + written + "\n</parameter></function></tool_call>",
+                "C[f  {\"" + name + "\": " + std::string(expected) + "}]");
+  };
+  value("city", "12", "\"12\"");
+  value("city", "a \"b\"\nc", "\"a \\\"b\\\"\\nc\"");
+  value("city", "\n x \n", "\"\\n x \\n\"");
+  value("name", "null", "\"null\"");
+  value("kind", "1", "\"1\"");
+  value("note", "null", "null");
+  value("note", "true", "\"true\"");
+  value("count", "12345678901234567890", "12345678901234567890");
+  value("count", "many", "\"many\"");
+  value("exact", "True", "true");
+  value("exact", "None", "null");
+  value("rows", "[1, {\"a\":2}]", "[1, {\"a\":2}]");
+  value("any", "{\"a\": 1}", "{\"a\": 1}");
+  value("any", "None", "\"None\"");
+  value("other", "1", "1");
+  value("other", "one", "\"one\"");
+  // A text may hold what closes it.
+  value("city", "</parameter> </tool_call> <parameter=x>", "\"</parameter> </tool_call> <parameter=x>\"");
+  // Models leave tags out.
+  expect_tags("<tool_call><function=f><parameter=city>\nParis\n<parameter=count>2</parameter></tool_call>",
+              "C[f  {\"city\": \"Paris\", \"count\": 2}]");
+  expect_tags("<tool_call><function=f><parameter=city>\nPa", "T[<tool_call><function=f><parameter=city>\nPa]");
+}
+
+TEST(ReplyParser, TakesTagsOfGlmApart) {
+  const ToolParameters tools = some_tools();
+  expect_in(format("hermes"),
+            "<think>a</think>\n<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>Paris </tool_call></arg_value>\n"
+            "<arg_key>count</arg_key><arg_value>3</arg_value></tool_call>\n<tool_call>g\n\n</tool_call>",
+            "R[a]T[\n]C[f  {\"city\": \"Paris </tool_call>\", \"count\": 3}]T[\n]C[g  {}]", {}, &tools);
+  expect_in(format("hermes"), "<tool_call>h</tool_call>", "T[<tool_call>h</tool_call>]", {}, &tools);
+}
+
+TEST(ReplyParser, CallsOfUnknownToolsThatOnlyLookLikeCallsAreText) {
+  const ToolParameters tools = some_tools();
+  constexpr std::string_view ann = R"({"name": "Ann", "parameters": {"a": 1}})";
+  expect_in(format("llama3"), ann, "T[" + std::string(ann) + "]", {}, &tools);
+  expect_in(format("llama3"), R"({"name": "f", "parameters": {}})", "C[f  {}]", {}, &tools);
+  const ReplyFormat none = format("llama3").without_calls();
+  expect_in(none, R"({"name": "f", "parameters": {}})", R"(T[{"name": "f", "parameters": {}}])");
 }
 
 TEST(ReplyParser, TakesLlamaApart) {
@@ -95,6 +207,13 @@ TEST(ReplyParser, TakesDeepSeekApart) {
   expect("deepseek",
          "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
          "C[f  {\"a\": 1}]");
+  // From 3.2 on it writes tags.
+  expect("deepseek-v3.2",
+         "<think>a</think>b\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"city\" "
+         "string=\"true\">12</｜DSML｜parameter>\n<｜DSML｜parameter name=\"count\" "
+         "string=\"false\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke "
+         "name=\"g\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+         "R[a]T[b\n\n]C[f  {\"city\": \"12\", \"count\": 3}]C[g  {}]");
 }
 
 TEST(ReplyParser, TakesHarmonyApart) {
@@ -106,11 +225,29 @@ TEST(ReplyParser, TakesHarmonyApart) {
          "<|constrain|>json<|message|>{\"a\":1}<|call|>",
          "R[a]C[get_it  {\"a\":1}]");
   expect("harmony", "<|channel|>commentary<|message|>I will.<|end|>", "T[I will.]");
+  expect("harmony", "to be or not", "T[to be or not]");
+  expect("harmony", " to=functions.f is how", "T[ to=functions.f is how]");
+}
+
+TEST(ReplyParser, FindsTheRecipientOfHarmonyInTheRoleToo) {
+  constexpr std::string_view call = "<|channel|>commentary <|constrain|>json<|message|>{\"a\":1}<|call|>";
+  expect("harmony", " to=functions.f" + std::string(call), "C[f  {\"a\":1}]");
+  expect("harmony", "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant to=functions.f" + std::string(call),
+         "R[Think.]C[f  {\"a\":1}]");
+  expect("harmony", "<|channel|>analysis to=functions.f<|message|>{\"a\":1}<|call|>", "C[f  {\"a\":1}]");
+}
+
+TEST(ReplyParser, HarmonyCallsNothingWithoutTools) {
+  expect_in(format("harmony").without_calls(),
+            "<|channel|>analysis<|message|>a<|end|><|start|>assistant to=functions.f<|channel|>commentary "
+            "json<|message|>{\"a\":1}<|call|>",
+            "R[a]T[{\"a\":1}]");
 }
 
 TEST(ReplyParser, KnowsTheFormatOfATemplate) {
   EXPECT_EQ(reply_format_of("{{ '<tool_call>' }}").name, "hermes");
   EXPECT_EQ(reply_format_of("{{ '<|channel|>' }}").name, "harmony");
+  EXPECT_EQ(reply_format_of("{%- set dsml_token = '｜DSML｜' -%}").name, "deepseek-v3.2");
   EXPECT_EQ(reply_format_of("{{ x }}").name, "plain");
 }
 

@@ -12,14 +12,6 @@ using Piece = zrt::text::chat::ReplyPiece;
 constexpr std::string_view kContentField = ",\"delta\":{\"content\":";
 constexpr std::string_view kReasoningField = ",\"delta\":{\"reasoning_content\":";
 
-/// What a model without tools writes stays text.
-zrt::text::chat::ReplyFormat without_calls(zrt::text::chat::ReplyFormat format) {
-  if (format.syntax == zrt::text::chat::CallSyntax::channels) return format;
-  format.call_open = format.call_close = {};
-  format.bare_calls = false;
-  return format;
-}
-
 const char* finish_name(zrt::FinishReason reason, bool called) {
   if (reason == zrt::FinishReason::length || reason == zrt::FinishReason::context) return "length";
   return called ? "tool_calls" : "stop";
@@ -29,9 +21,9 @@ const char* finish_name(zrt::FinishReason reason, bool called) {
 
 ChatAnswer::ChatAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request)
     : Answer(services, std::move(exchange), std::move(request)),
-      format_(this->request().calls ? *services.served.format : without_calls(*services.served.format)) {
+      format_(this->request().calls ? *services.served.format : services.served.format->without_calls()) {
   for (std::size_t i = 0; i < this->request().choices.size(); ++i) {
-    messages_.emplace_back(format_);
+    messages_.emplace_back(format_, this->request().tools.get());
     messages_.back().parser.begin_behind(this->request().prompt_text);
     pending_.push_back(Json::array());
   }

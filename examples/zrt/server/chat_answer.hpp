@@ -12,7 +12,8 @@ class ChatAnswer final : public Answer {
 
  private:
   struct Message {
-    explicit Message(const zrt::text::chat::ReplyFormat& format) : parser(format) {}
+    Message(const zrt::text::chat::ReplyFormat& format, const zrt::text::chat::ToolParameters* tools)
+        : parser(format, tools) {}
 
     zrt::text::chat::ReplyParser parser;
     std::string content;

@@ -177,6 +177,14 @@ std::shared_ptr<const BoundGrammar> grammar_of(const Json& schema, const char* p
   return *grammar;
 }
 
+/// The forms of the tools' arguments, for models that write them without types.
+std::shared_ptr<const chats::ToolParameters> tool_parameters(const Tools& tools) {
+  chats::Values values;
+  auto read = chats::ToolParameters::make(values, value_of(tools.list, values, "tools"));
+  if (!read) throw api_error(read.error(), "tools");
+  return std::make_shared<chats::ToolParameters>(std::move(*read));
+}
+
 /// What an answer must match.
 void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, Asked& choice,
                   GenerationRequest& request) {
@@ -188,6 +196,7 @@ void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, 
   request.constrained = !schema.is_null();
   if (request.constrained) choice.grammar = grammar_of(schema, "response_format", model);
   request.calls = !tools.list.empty();
+  if (request.calls) request.tools = tool_parameters(tools);
   request.forced_calls = tools.forced;
   request.one_call = !tools.parallel;
   if (tools.forced) choice.grammar = grammar_of(schema_of_calls(tools), "tools", model);

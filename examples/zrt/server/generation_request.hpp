@@ -36,6 +36,8 @@ struct GenerationRequest {
   bool one_call = false;               ///< the first call ends the answer's calls
   bool calls = false;                  ///< the answer may call tools
   std::vector<std::string> ignored{};  ///< names of fields that are not known
+  /// Forms of the arguments of tools that it may call, if any.
+  std::shared_ptr<const zrt::text::chat::ToolParameters> tools{};
 };
 
 /// Sampling, limits, stop strings and streaming of a request. Throws ApiError.

@@ -2,58 +2,12 @@
 // zrt/text/chat/reply_parser.hpp: a model's reply as it comes, taken apart into text, reasoning and calls of tools.
 #pragma once
 
-#include <zrt/text/chat/json.hpp>
+#include <zrt/text/chat/call_reader.hpp>
+#include <zrt/text/chat/json_slices.hpp>
+#include <zrt/text/chat/reply_format.hpp>
+#include <zrt/text/chat/tool_parameters.hpp>
 
 namespace zrt::inline ZRT_ABI::text::chat {
-
-/// How a body between the marks of a call is written.
-enum class CallSyntax : std::uint8_t {
-  none,
-  objects,   ///< JSON objects or a list of them, each with a name, and arguments or parameters
-  named,     ///< a name, perhaps an id, and arguments: mistral's
-  sections,  ///< sections of a name and arguments between marks: deepseek's
-  channels,  ///< messages with headers: harmony's
-};
-
-/// How the models of a family mark what they write. An empty mark never comes.
-struct ReplyFormat {
-  std::string_view name;
-  std::string_view sign;  ///< in a chat template that asks for this format
-  std::string_view reasoning_open;
-  std::string_view reasoning_close;
-  std::string_view call_open;
-  std::string_view call_close;  ///< empty: the reply's end
-  CallSyntax syntax = CallSyntax::none;
-  bool bare_calls = false;  ///< a reply that begins with { may be calls
-};
-
-/// The formats by the families that use them; the first whose sign stands in a template counts.
-inline constexpr ReplyFormat kReplyFormats[] = {
-    {"harmony", "<|channel|>", "", "", "<|channel|>", "", CallSyntax::channels},
-    {"deepseek", "<｜tool▁calls▁begin｜>", "<think>", "</think>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>",
-     CallSyntax::sections},
-    {"mistral", "[TOOL_CALLS]", "[THINK]", "[/THINK]", "[TOOL_CALLS]", "", CallSyntax::named},
-    {"hermes", "<tool_call>", "<think>", "</think>", "<tool_call>", "</tool_call>", CallSyntax::objects},
-    {"llama3", "<|start_header_id|>", "", "", "<|python_tag|>", "", CallSyntax::objects, true},
-    {"plain", "", "<think>", "</think>", "", "", CallSyntax::none},
-};
-
-/// The format that a chat template asks for.
-[[nodiscard]] constexpr const ReplyFormat& reply_format_of(std::string_view chat_template) noexcept {
-  for (const ReplyFormat& format : kReplyFormats)
-    if (chat_template.find(format.sign) != std::string_view::npos) return format;
-  return kReplyFormats[std::size(kReplyFormats) - 1];
-}
-
-/// A piece of a reply.
-struct ReplyPiece {
-  enum class Kind : std::uint8_t { text, reasoning, call };
-
-  Kind kind = Kind::text;
-  String text{};  ///< of a call: its arguments, a JSON object
-  String name{};  ///< of a called tool
-  String id{};    ///< of a call, where the model gave it one
-};
 
 /// Takes a reply apart while it comes. A mark never comes out as text, nor does a part of one; a call comes out whole or,
 /// where it turns out to be none, as the text that it was.
@@ -61,8 +15,11 @@ struct ReplyPiece {
 /// Control tokens are part of the text that is fed: decode with DecodeOptions::special.
 class ReplyParser {
  public:
-  explicit ReplyParser(const ReplyFormat& format, const Allocator& allocator = system_allocator()) noexcept
-      : allocator_(allocator), format_(format), held_(allocator), tool_(allocator), pieces_(allocator) {}
+  /// Views `format` and `tools`. `tools` may be null; with them arguments between tags get the types that their schemas
+  /// say, and a reply that begins with { is a call only of one of them.
+  explicit ReplyParser(const ReplyFormat& format, const ToolParameters* tools = nullptr,
+                       const Allocator& allocator = system_allocator()) noexcept
+      : allocator_(allocator), format_(format), tools_(tools), held_(allocator), tool_(allocator), pieces_(allocator) {}
 
   /// A prompt that ends with the mark of reasoning has begun it.
   void begin_behind(std::string_view prompt) noexcept {
@@ -76,10 +33,12 @@ class ReplyParser {
   [[nodiscard]] Result<Span<const ReplyPiece>> finish() noexcept { return advance({}, true); }
 
  private:
-  enum class Mode : std::uint8_t { text, reasoning, call, header, message, between };
+  enum class Mode : std::uint8_t { text, reasoning, call, header, message };
   using Kind = ReplyPiece::Kind;
 
+  static constexpr std::string_view kChannel = "<|channel|>";
   static constexpr std::string_view kMessage = "<|message|>";
+  static constexpr std::string_view kRecipient = "to=functions.";
   static constexpr std::string_view kMessageEnds[] = {"<|end|>", "<|call|>", "<|return|>"};
 
   [[nodiscard]] Result<Span<const ReplyPiece>> advance(std::string_view text, bool last) noexcept {
@@ -104,8 +63,6 @@ class ReplyParser {
         return read_header(last);
       case Mode::message:
         return read_message(last);
-      case Mode::between:
-        return skip_to_header(last);
     }
     return false;
   }
@@ -132,14 +89,24 @@ class ReplyParser {
     held_.erase_front(sure);
   }
 
+  /// How a reply begins may say what it is. True where it does not, or did before; else `mode_` or more text decides.
+  [[nodiscard]] bool is_plain_start(bool last) noexcept {
+    if (!at_start_) return true;
+    const bool bare = format_.bare_calls;
+    const bool header = format_.syntax == CallSyntax::channels;
+    std::string_view text = held_.view();
+    while ((bare || header) && (text.starts_with('\n') || text.starts_with(' '))) text.remove_prefix(1);
+    const std::string_view sign = bare ? "{" : header ? kRecipient : "";
+    if (!last && text.size() < sign.size() && sign.starts_with(text)) return false;
+    at_start_ = false;
+    if (sign.empty() || !text.starts_with(sign)) return true;
+    bare_ = bare;
+    mode_ = bare ? Mode::call : Mode::header;
+    return false;
+  }
   [[nodiscard]] bool read_text(bool last) noexcept {
-    if (at_start_ && format_.bare_calls && !held_.empty()) {
-      std::size_t first = 0;
-      while (first < held_.size() && (held_.view()[first] == '\n' || held_.view()[first] == ' ')) ++first;
-      if (first == held_.size() && !last) return false;
-      at_start_ = false;
-      if (first < held_.size() && held_.view()[first] == '{') return mode_ = Mode::call, bare_ = true, true;
-    }
+    if (held_.empty()) return false;
+    if (!is_plain_start(last)) return mode_ != Mode::text;
     const std::size_t call = format_.call_open.empty() ? std::string_view::npos : held_.view().find(format_.call_open);
     const std::size_t reasoning =
         format_.reasoning_open.empty() ? std::string_view::npos : held_.view().find(format_.reasoning_open);
@@ -151,9 +118,11 @@ class ReplyParser {
     const std::size_t before = calls ? call : reasoning;
     emit(Kind::text, slice(held_.view(), 0, before));
     held_.erase_front(before);
-    held_.erase_front(calls ? format_.call_open.size() : format_.reasoning_open.size());
-    mode_ = !calls ? Mode::reasoning : format_.syntax == CallSyntax::channels ? Mode::header : Mode::call;
     bare_ = false;
+    if (calls && format_.syntax == CallSyntax::channels) return mode_ = Mode::header, true;
+    held_.erase_front(calls ? format_.call_open.size() : format_.reasoning_open.size());
+    mode_ = calls ? Mode::call : Mode::reasoning;
+    begin_call();
     return true;
   }
   [[nodiscard]] bool read_until(Kind kind, std::string_view mark, bool last) noexcept {
@@ -167,13 +136,19 @@ class ReplyParser {
 
   // --- calls -----------------------------------------------------------------------------------------
 
+  void begin_call() noexcept {
+    search_ = {};
+    looked_ = 0;
+  }
   [[nodiscard]] bool read_call(bool last) noexcept {
-    const bool until_end = bare_ || format_.call_close.empty();
-    const std::size_t end = until_end ? std::string_view::npos : held_.view().find(format_.call_close);
+    const std::size_t end = end_of_call(last);
     if (end == std::string_view::npos && !last) return false;
     const std::string_view body = slice(held_.view(), 0, end);
     const std::size_t before = pieces_.size();
-    if (!read_calls(body) && result_) {
+    detail::CallReader reader(format_, tools_, allocator_, pieces_);
+    const bool read = reader.read(body);
+    result_ = reader.result();
+    if (!read || !is_known(before)) {
       while (pieces_.size() > before) pieces_.pop_back();
       if (!bare_) emit(Kind::text, format_.call_open);
       emit(Kind::text, body);
@@ -183,194 +158,98 @@ class ReplyParser {
     mode_ = Mode::text;
     return !last || !held_.empty();
   }
-  [[nodiscard]] bool read_calls(std::string_view body) noexcept {
-    body = trimmed(body);
-    if (format_.syntax == CallSyntax::sections) return read_sections(body);
-    if (format_.syntax == CallSyntax::named && !body.starts_with('[') && !body.starts_with('{'))
-      return read_named(body);
-    return read_objects(body);
-  }
-  [[nodiscard]] static std::string_view trimmed(std::string_view text) noexcept {
-    constexpr std::string_view spaces = " \n\r\t;";
-    while (!text.empty() && spaces.find(text.front()) != std::string_view::npos) text.remove_prefix(1);
-    while (!text.empty() && spaces.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
-    return text;
-  }
-
-  void emit_call(std::string_view name, std::string_view id, std::string_view arguments) noexcept {
-    if (!result_) return;
-    ReplyPiece piece{
-        .kind = Kind::call, .text = String(allocator_), .name = String(allocator_), .id = String(allocator_)};
-    result_ = piece.text.append(arguments);
-    if (result_) result_ = piece.name.append(name);
-    if (result_) result_ = piece.id.append(id);
-    if (result_) result_ = pieces_.push_back(std::move(piece));
-  }
-  /// A call with JSON arguments as the model wrote them.
-  [[nodiscard]] bool read_arguments(std::string_view name, std::string_view id, std::string_view json) noexcept {
-    Values values(allocator_);
-    const auto read = read_json(json.empty() ? std::string_view("{}") : json, values);
-    if (!read || !read->is_dict() || name.empty()) return false;
-    emit_call(name, id, json.empty() ? std::string_view("{}") : json);
+  /// A reply that only looks like a call is one where it names tools.
+  [[nodiscard]] bool is_known(std::size_t from) const noexcept {
+    for (std::size_t i = from; bare_ && tools_ != nullptr && i < pieces_.size(); ++i)
+      if (!tools_->has_tool(pieces_[i].name.view())) return false;
     return true;
   }
-  /// {"name": ..., "arguments": ...}, several one behind the other, or a list of them.
-  [[nodiscard]] bool read_objects(std::string_view body) noexcept {
-    if (body.starts_with('[')) {
-      Values values(allocator_);
-      const auto list = read_json(body, values);
-      if (!list || values.items(*list).empty()) return false;
-      for (std::size_t i = 0; i < values.items(*list).size(); ++i)
-        if (!read_object(values, values.items(*list)[i])) return false;
-      return true;
-    }
-    if (body.empty()) return false;
-    while (!body.empty()) {
-      const std::size_t size = object_size(body);
-      Values values(allocator_);
-      const auto object = read_json(slice(body, 0, size), values);
-      if (!object || !read_object(values, *object)) return false;
-      body = trimmed(slice(body, size));
-    }
-    return true;
-  }
-  /// Bytes of the JSON object in front of a text.
-  [[nodiscard]] static std::size_t object_size(std::string_view text) noexcept {
-    std::size_t open = 0;
-    bool quoted = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (quoted && c == '\\')
-        ++i;
-      else if (c == '"')
-        quoted = !quoted;
-      else if (!quoted && (c == '{' || c == '['))
-        ++open;
-      else if (!quoted && (c == '}' || c == ']') && open-- <= 1)
-        return i + 1;
-    }
-    return text.size();
-  }
-  [[nodiscard]] bool read_object(Values& values, Value object) noexcept {
-    if (values.get(object, "function").is_dict()) object = Value(values.get(object, "function"));
-    const Value name = values.get(object, "name");
-    Value arguments = values.get(object, "arguments");
-    if (arguments.is(chat::Kind::undefined)) arguments = values.get(object, "parameters");
-    if (!name.is_string() || name.text.empty()) return false;
-    const Value id = values.get(object, "id");
-    if (arguments.is_string()) return read_arguments(name.text, id.string_or_empty(), arguments.text);
-    if (!arguments.absent() && !arguments.is_dict()) return false;
-    TextBuilder json(allocator_);
-    if (arguments.is_dict()) {
-      if (auto r = write_json(values, arguments, {}, json); !r) return false;
+  /// Where the mark stands that closes the calls, and not one that is a part of an argument.
+  [[nodiscard]] std::size_t end_of_call(bool last) noexcept {
+    const std::string_view mark = format_.call_close;
+    if (bare_ || mark.empty()) return std::string_view::npos;
+    const std::string_view text = held_.view();
+    std::size_t end = std::string_view::npos;
+    if (detail::CallReader::has_quotes(format_.syntax, text)) {
+      end = search_.find(text, mark);
     } else {
-      json << "{}";
-    }
-    emit_call(name.text, id.string_or_empty(), json.view());
-    return true;
-  }
-  /// name[CALL_ID]id[ARGS]{...}, the next one behind another mark of calls.
-  [[nodiscard]] bool read_named(std::string_view body) noexcept {
-    while (!body.empty()) {
-      const std::size_t next = body.find(format_.call_open);
-      const std::string_view one = trimmed(slice(body, 0, next));
-      const std::size_t brace = one.find('{');
-      const std::size_t args = one.find("[ARGS]");
-      const std::size_t split = args < brace ? args : brace;
-      if (split == std::string_view::npos) return false;
-      std::string_view name = trimmed(slice(one, 0, split));
-      std::string_view id{};
-      if (const std::size_t at = name.find("[CALL_ID]"); at != std::string_view::npos) {
-        id = slice(name, at + 9);
-        name = slice(name, 0, at);
+      for (end = text.find(mark, looked_); end != std::string_view::npos; end = text.find(mark, looked_)) {
+        if (detail::CallReader::may_end(format_.syntax, slice(text, 0, end))) break;
+        looked_ = end + 1;
       }
-      if (!read_arguments(name, id, trimmed(slice(one, args < brace ? args + 6 : brace)))) return false;
-      body = next == std::string_view::npos ? std::string_view{} : slice(body, next + format_.call_open.size());
     }
-    return true;
-  }
-  /// Each section: a kind or the name, a mark, the name in older models, and arguments, there in a fence.
-  [[nodiscard]] bool read_sections(std::string_view body) noexcept {
-    constexpr std::string_view open = "<｜tool▁call▁begin｜>";
-    constexpr std::string_view middle = "<｜tool▁sep｜>";
-    constexpr std::string_view close = "<｜tool▁call▁end｜>";
-    bool any = false;
-    for (std::size_t at = body.find(open); at != std::string_view::npos; at = body.find(open)) {
-      body = slice(body, at + open.size());
-      const std::size_t end = body.find(close);
-      const std::string_view section = slice(body, 0, end);
-      const std::size_t cut = section.find(middle);
-      if (cut == std::string_view::npos) return false;
-      std::string_view name = trimmed(slice(section, 0, cut));
-      std::string_view rest = slice(section, cut + middle.size());
-      if (const std::size_t fence = rest.find("```json"); fence != std::string_view::npos) {
-        name = trimmed(slice(rest, 0, fence));
-        rest = slice(rest, fence + 7);
-        rest = slice(rest, 0, rest.rfind("```"));
-      }
-      if (!read_arguments(name, {}, trimmed(rest))) return false;
-      any = true;
-    }
-    return any;
+    // What does not end as it should is no call, and the first mark ends it.
+    return end == std::string_view::npos && last ? text.find(mark) : end;
   }
 
   // --- messages with headers -------------------------------------------------------------------------
 
-  /// Between messages stands who writes the next one.
-  [[nodiscard]] bool skip_to_header(bool last) noexcept {
-    const std::size_t next = held_.view().find(format_.call_open);
-    if (next == std::string_view::npos) {
-      if (last) held_.clear();
-      return false;
-    }
-    held_.erase_front(next + format_.call_open.size());
-    mode_ = Mode::header;
-    return true;
-  }
+  /// A header says who writes the message, whom it is for and on which channel; the parts stand in any order.
   [[nodiscard]] bool read_header(bool last) noexcept {
     const std::size_t end = held_.view().find(kMessage);
     if (end == std::string_view::npos) {
-      if (last) held_.clear();  // a header without a message says nothing
+      if (!last) return false;
+      // A header without a message says nothing; a text that only began like one is a text.
+      if (held_.view().find(kChannel) == std::string_view::npos && !between_) emit(Kind::text, held_.view());
+      held_.clear();
       return false;
     }
     const std::string_view header = slice(held_.view(), 0, end);
     tool_.clear();
-    if (const std::size_t to = header.find("to=functions."); to != std::string_view::npos) {
-      const std::string_view name = slice(header, to + 13);
+    if (const std::size_t to = header.find(kRecipient); to != std::string_view::npos && format_.calls) {
+      const std::string_view name = slice(header, to + kRecipient.size());
       result_ = tool_.append(slice(name, 0, name.find_first_of(" <\n")));
     }
-    reasons_ = trimmed(header).starts_with("analysis");
+    const std::size_t channel = header.find(kChannel);
+    reasons_ = channel != std::string_view::npos && slice(header, channel + kChannel.size()).starts_with("analysis");
     held_.erase_front(end + kMessage.size());
     mode_ = Mode::message;
+    for (detail::UnquotedSearch& search : ends_) search = {};
     return true;
   }
   [[nodiscard]] bool read_message(bool last) noexcept {
     const Kind kind = reasons_ ? Kind::reasoning : Kind::text;
-    std::size_t end = std::string_view::npos;
+    const bool calls = !tool_.empty();
     std::string_view mark{};
-    for (const std::string_view m : kMessageEnds)
-      if (const std::size_t at = held_.view().find(m); at < end) end = at, mark = m;
-    const bool calls = !tool_.empty() && !reasons_;
+    const std::size_t end = end_of_message(calls && !last, mark);
     if (end == std::string_view::npos && !last) {
       if (!calls) emit_sure(kind, {kMessageEnds[0], kMessageEnds[1], kMessageEnds[2]}, false);
       return false;
     }
     const std::string_view body = slice(held_.view(), 0, end);
-    if (!calls || !read_arguments(tool_.view(), {}, trimmed(body))) emit(kind, body);
+    detail::CallReader reader(format_, tools_, allocator_, pieces_);
+    const bool read = calls && reader.read_arguments(tool_.view(), {}, body);
+    result_ = reader.result();
+    if (!read) emit(kind, body);
     held_.erase_front(end == std::string_view::npos ? held_.size() : end + mark.size());
-    mode_ = Mode::between;
+    mode_ = Mode::header;
+    between_ = true;
     return !held_.empty();
+  }
+  [[nodiscard]] std::size_t end_of_message(bool quotes, std::string_view& mark) noexcept {
+    std::size_t end = std::string_view::npos;
+    for (std::size_t i = 0; i < std::size(kMessageEnds); ++i) {
+      const std::string_view one = kMessageEnds[i];
+      const std::size_t at = quotes ? ends_[i].find(held_.view(), one) : held_.view().find(one);
+      if (at < end) end = at, mark = one;
+    }
+    return end;
   }
 
   Allocator allocator_;
   const ReplyFormat& format_;
+  const ToolParameters* tools_;
   String held_;
   String tool_;  ///< that the message calls
   Vector<ReplyPiece> pieces_;
   Mode mode_ = Mode::text;
+  detail::UnquotedSearch search_{};  ///< for the mark that closes the call
+  std::size_t looked_ = 0;           ///< the same, of a call in tags
+  detail::UnquotedSearch ends_[std::size(kMessageEnds)]{};
   bool at_start_ = true;
   bool bare_ = false;
   bool reasons_ = false;
+  bool between_ = false;  ///< a message stands before the header
   Result<void> result_{};
 };
 
