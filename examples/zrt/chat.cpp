@@ -62,7 +62,7 @@ class Conversation {
       : options_(options),
         model_(model),
         template_(std::move(chat_template)),
-        format_(chats::reply_format_of(source)),
+        format_(chats::reply_format_of(source).without_calls()),
         messages_(values_.list()) {
     clear();
   }
@@ -159,11 +159,6 @@ class Conversation {
         std::fprintf(stderr, "%.*s", static_cast<int>(piece.text.size()), piece.text.view().data());
       return;
     }
-    if (piece.kind == Kind::call) {
-      std::fprintf(stderr, "[calls %.*s %.*s]\n", static_cast<int>(piece.name.size()), piece.name.view().data(),
-                   static_cast<int>(piece.text.size()), piece.text.view().data());
-      return;
-    }
     said += piece.text.view();
     (void)print(piece.text.view());
   }
@@ -177,7 +172,7 @@ class Conversation {
   const ChatOptions& options_;
   Model& model_;
   chats::ChatTemplate template_;
-  const chats::ReplyFormat& format_;
+  chats::ReplyFormat format_;  ///< a chat has no tools, so what looks like a call is an answer
   chats::Values values_{};
   chats::Value messages_;
   const char* cut_ = nullptr;  ///< why the answer is

@@ -2,6 +2,7 @@
 """What `zrt serve` and `zrt chat` make of replies of every format, said by models made for it: python3 replies.py ZRT MODEL"""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -101,7 +102,20 @@ def arguments_are_as_they_were_written(program, _):
         assert s.ask()[2] == [("f", arguments)], s.ask()
 
 
-CASES = {case.__name__: case for case in (calls_of_every_format_are_read, arguments_are_as_they_were_written)}
+def a_chat_in_the_terminal_has_no_tools(program, _):
+    said = '{"name": "Ann", "parameters": {"age": 7}}'
+    with tempfile.TemporaryDirectory() as folder:
+        model = write_speaker(os.path.join(folder, "speaker.gguf"), {"Z": said})
+        template = os.path.join(folder, "template.jinja")
+        with open(template, "w", encoding="utf-8") as file:
+            file.write("{# " + SIGNS["llama3"] + " #}Z")
+        run = subprocess.run([program, "chat", "--model", model, "--chat-template", template, "--temp", "0", "--threads", "1"],
+                             input="Who?\n", capture_output=True, text=True, timeout=60, check=True)
+        assert run.stdout.strip() == said, run
+
+
+CASES = {case.__name__: case for case in (calls_of_every_format_are_read, arguments_are_as_they_were_written,
+                                            a_chat_in_the_terminal_has_no_tools)}
 
 if __name__ == "__main__":
     sys.exit(run_all(CASES, *sys.argv[1:3]))
