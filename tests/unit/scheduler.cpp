@@ -485,6 +485,17 @@ TEST(TokenWindow, HoldsFiveSeconds) {
   EXPECT_EQ(window.room(10), 50u);
 }
 
+/// What is given back was not taken, however long the step was.
+TEST(TokenWindow, TakesBackWhatHasLeftTheWindow) {
+  TokenWindow window;
+  window.take(17);
+  window.advance(6'000'000'000);
+  window.take(2);
+  window.give_back(16);
+  EXPECT_EQ(window.taken(), 3u);
+  EXPECT_EQ(window.room(10), 50u);
+}
+
 TEST(TokenWindow, HoldsMoreTokensThanTime) {
   TokenWindow window;
   for (int i = 0; i < 6; ++i) window.take(~0u);

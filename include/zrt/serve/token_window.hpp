@@ -37,15 +37,15 @@ class TokenWindow {
     sum_ += tokens;
   }
 
-  /// Takes back what was taken last.
+  /// Takes back what was taken last, be it in the window still or not.
   void give_back(std::uint32_t tokens) noexcept {
+    taken_ -= tokens;
     std::uint64_t left = tokens;
     for (std::uint64_t i = 0; i < kBuckets && left != 0; ++i) {
       std::uint64_t& bucket = counts_[(tick_ + kBuckets - i) % kBuckets];
       const std::uint64_t back = bucket < left ? bucket : left;
       bucket -= back;
       sum_ -= back;
-      taken_ -= back;
       left -= back;
     }
   }
