@@ -462,6 +462,24 @@ TEST(StepPace, DoesNotTakeLongerStepsForShorterOnes) {
   EXPECT_GE(pace.beside(100'000'000), 100u);
 }
 
+/// The machine had something else to do, or the clock jumped.
+TEST(StepPace, AStepThatTookVeryLongIsForgottenSoon) {
+  StepPace pace;
+  for (int i = 0; i < 20; ++i) pace.learn(0, 100, 1'000'000);
+  const std::uint32_t usual = pace.beside(10'000'000);
+  pace.learn(0, 100, 3'600'000'000'000);
+  EXPECT_GE(pace.beside(10'000'000), usual * 3 / 4);
+  for (int i = 0; i < 3; ++i) pace.learn(0, 100, 1'000'000);
+  EXPECT_GE(pace.beside(10'000'000), usual * 7 / 8);
+}
+
+TEST(StepPace, GrowsFromTheLeastTime) {
+  StepPace pace;
+  pace.learn(0, 100, 1);
+  for (int i = 0; i < 100; ++i) pace.learn(0, 100, 1'000'000'000);
+  EXPECT_LE(pace.beside(1'000'000'000), 112u);
+}
+
 TEST(StepPace, TellsPromptsFromWhatDecodes) {
   StepPace pace;
   for (int i = 0; i < 50; ++i) pace.learn(8, 0, 20'000'000);

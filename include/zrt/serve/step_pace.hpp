@@ -25,7 +25,10 @@ class StepPace {
     const std::uint64_t base = of_others(others);
     const std::uint64_t own = (time > base ? time - base : 0) / prompt;
     const std::uint64_t half = time / 2 / (std::uint64_t{others} + prompt);
-    const std::uint64_t sample = (own > half ? own : half) + 1;
+    std::uint64_t sample = (own > half ? own : half) + 1;
+    // The machine had something else to do, or the clock jumped; small times must be able to grow.
+    constexpr std::uint64_t kGrowth = 4;
+    if (per_token_ != 0 && sample > 2 * per_token_ + kGrowth) sample = 2 * per_token_ + kGrowth;
     if (prompt < kPageTokens && sample >= per_token_) return;
     per_token_ = per_token_ == 0 ? sample : (3 * per_token_ + sample) / 4;
   }
