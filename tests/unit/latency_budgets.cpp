@@ -61,6 +61,18 @@ TEST(LatencyBudgets, CutPromptsOfLowerClassesForATenantThatMayCome) {
   EXPECT_EQ(m.reads(job), kLeastPrompt) << "a machine that is too slow goes on all the same";
 }
 
+/// Half of a budget of 1 ns is a time, not none.
+TEST(LatencyBudgets, TheLeastOneIsStillOne) {
+  Machine m;
+  const Handle job = m.tenant(ServiceClass::batch);
+  m.tenant(ServiceClass::interactive);
+  m.first_token_ns = 1;
+  m.tenant(ServiceClass::interactive);
+  m.reads(job, {m.request(job, 2000, 4)});
+  EXPECT_EQ(m.reads(job), kLeastPrompt);
+  EXPECT_EQ(m.reads(job), kLeastPrompt);
+}
+
 TEST(LatencyBudgets, DoNotCutATenantsPromptsForItself) {
   Machine m;
   const Handle user = m.tenant(ServiceClass::interactive);

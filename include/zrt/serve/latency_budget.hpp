@@ -26,7 +26,9 @@ inline constexpr std::array<LatencyBudget, kServiceClasses> kClassBudgets{
 
 /// Nanoseconds of a step that keep to a budget of `first_token`: a request may come just behind the beginning of one
 /// step, and is read in the next.
-[[nodiscard]] constexpr std::uint64_t step_share(std::uint64_t first_token) noexcept { return first_token / 2; }
+[[nodiscard]] constexpr std::uint64_t step_share(std::uint64_t first_token) noexcept {
+  return first_token / 2 + first_token % 2;
+}
 
 /// Prompt tokens that a step reads in spite of such a budget: with fewer, a machine that is too slow for it would read
 /// its weights for nothing.
