@@ -127,6 +127,23 @@ TEST(TenantScheduler, ARateIsSharedByTheSlotsOfItsTenant) {
   EXPECT_GT(runs[1], 30u) << "of 80 s, beside " << runs[0];
 }
 
+/// A tenant's windows begin when it comes, not at the beginning of time.
+TEST(TenantScheduler, ARateHoldsFromTheStepInWhichItsTenantComes) {
+  SchedulerLimits limits = four_slots();
+  limits.step_tokens = 512;
+  limits.pages = 256;
+  limits.context = 2048;
+  Bench bench(limits);
+  bench.now = 10'000'000'000;
+  bench.step();
+  Arrival comes;
+  comes.kind = ArrivalKind::create_tenant;
+  comes.quota.prefill_tokens_per_s = 10;
+  std::uint32_t read = tokens_of(bench.step({comes, bench.request(handle_of(0, 1), 1000, 4)}));
+  for (int i = 0; i < 100; ++i) read += tokens_of(bench.step());
+  EXPECT_EQ(read, 50u);
+}
+
 TEST(TenantScheduler, APrefixIsTheAdaptersOwn) {
   Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::standard);

@@ -19,7 +19,8 @@ inline constexpr std::uint32_t kServiceClasses = 3;
 /// A latency budget that is the class's; see LatencyBudget.
 inline constexpr std::uint64_t kBudgetOfClass = ~std::uint64_t{0};
 
-/// Quotas of a tenant. Each is a limit that no step exceeds.
+/// Quotas of a tenant. Each is a limit that no step exceeds. A lower one than before counts at once for what runs, and
+/// for what comes: requests that wait already, and open sessions, stay.
 struct TenantQuota {
   std::uint32_t max_slots = 4;
   std::uint32_t max_pages = 4096;  ///< a shared page counts in full in each slot that lists it

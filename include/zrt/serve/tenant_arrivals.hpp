@@ -42,6 +42,7 @@ template <class Rules> class TenantArrivals {
     fresh.quota = a.quota;
     fresh.left = s_.tenants[row].left;
     fresh.service = first_service(fresh);
+    (void)fresh.advance(s_.now);  // its windows begin here
     s_.tenants[row] = fresh;
     s_.budget.reserve(0, a.quota.reserved_pages, 0);
     answer(s_, a, EventKind::tenant_created, s_.tenant_handle(row), s_.tenant_handle(row));
