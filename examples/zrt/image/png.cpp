@@ -29,11 +29,17 @@ struct Png {
 
 }  // namespace
 
-zrt::Result<zrt::model::RgbImage> read_png(std::string_view bytes) {
+zrt::Result<zrt::model::ImageSize> png_size(std::string_view bytes) {
+  Png file;
+  if (png_image_begin_read_from_memory(&file.png, bytes.data(), bytes.size()) == 0) return file.fault();
+  return zrt::model::ImageSize{file.png.width, file.png.height};
+}
+
+zrt::Result<zrt::model::RgbImage> read_png(std::string_view bytes, std::uint64_t most_pixels) {
   Png file;
   png_image& png = file.png;
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) return file.fault();
-  auto out = blank({png.width, png.height});
+  auto out = blank({png.width, png.height}, most_pixels);
   if (!out) return out;
   const bool transparent = (png.format & PNG_FORMAT_FLAG_ALPHA) != 0;
   png.format = transparent ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
