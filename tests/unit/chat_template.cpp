@@ -234,6 +234,28 @@ TEST(ChatTemplate, BringsMessagesIntoTheFormOfTheTemplate) {
   EXPECT_NE(chat(plain, R"([{"role":"user","content":[{"type":"image_url"}]}])").find("image_url"), std::string::npos);
 }
 
+/// As Qwen's template writes it; texts of messages without an image are one text all the same.
+TEST(ChatTemplate, KeepsPartsWhereOneIsAnImage) {
+  constexpr std::string_view images =
+      "{% for m in messages %}{% if m.content is string %}<{{ m.content }}>{% else %}{% for p in m.content %}"
+      "{% if 'image' in p or 'image_url' in p or p.type == 'image' %}(image){% elif 'text' in p %}[{{ p.text }}]"
+      "{% endif %}{% endfor %}{% endif %}{% endfor %}";
+  constexpr std::string_view image = R"({"type":"image"})", a = R"({"type":"text","text":"a"})";
+  const auto said = [](std::string_view first, std::string_view second) {
+    return R"([{"role":"user","content":[)" + std::string(first) + "," + std::string(second) + "]}]";
+  };
+  EXPECT_EQ(chat(images, said(image, a)), "(image)[a]");
+  EXPECT_EQ(chat(images, said(a, image)), "[a](image)");
+  EXPECT_EQ(chat(images, said(a, a)), "<aa>");
+  EXPECT_EQ(chat(images, R"([{"role":"user","content":"a"}])"), "<a>");
+  // One that knows no images, or prints its content whatever it is, gets none.
+  for (const std::string_view source : {"{% for m in messages %}[{{ m.content }}]{% endfor %}",
+                                        "{% for m in messages %}[{{ '' + m.content }}]{% endfor %}"}) {
+    EXPECT_NE(chat(source, said(image, a)).find("of type text, found image"), std::string::npos);
+    EXPECT_FALSE(ChatTemplate::make(source, "", "")->abilities().image_parts);
+  }
+}
+
 TEST(ChatTemplate, HasTemplatesOfItsOwn) {
   EXPECT_EQ(chat(find_built_in_template("chatml")->source, R"([{"role":"user","content":"a"}])"),
             "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");

@@ -37,6 +37,7 @@ struct TemplateAbilities {
   bool tool_calls = false;       ///< calls of an assistant
   bool object_arguments = true;  ///< of a call; else a JSON text
   bool part_content = false;     ///< content as parts only; else as a text
+  bool image_parts = false;      ///< content as parts, of which some are of type image
 };
 
 /// What a conversation is rendered with.
@@ -77,8 +78,9 @@ class ChatTemplate {
   [[nodiscard]] const TemplateAbilities& abilities() const noexcept { return abilities_; }
 
   /// The prompt of `messages`, a list of dicts as the OpenAI API has them. They are brought into the form that this
-  /// template takes: developer becomes system, parts become one text, no content an empty one, arguments of calls
-  /// objects or texts, and a system message that the template refuses joins the first user message.
+  /// template takes: developer becomes system, parts become one text (they stay parts where one is of type image and the
+  /// template takes such), no content an empty one, arguments of calls objects or texts, and a system message that the
+  /// template refuses joins the first user message.
   ///
   /// Errors: Errc::invalid_argument where the template refuses the conversation, with its words; Errc::limit_exceeded.
   [[nodiscard]] Result<ChatPrompt> render(Values& values, const Value& messages,
@@ -152,7 +154,8 @@ class ChatTemplate {
     if (work.get(message, "role").string_or_empty() == "developer")
       work.set(message, "role", Value::of(std::string_view("system")));
     const Value content = work.get(message, "content");
-    const Value text = abilities_.part_content && !content.absent() ? content : text_of_parts(work, content);
+    const bool stays = abilities_.part_content || (abilities_.image_parts && has_image(work, content));
+    const Value text = stays && !content.absent() ? content : text_of_parts(work, content);
     work.set(message, "content", abilities_.part_content && text.is_string() ? part_of(work, text) : text);
     const Value calls = work.get(message, "tool_calls");
     if (calls.absent() || work.items(calls).empty()) return remove(work, message, "tool_calls");
@@ -161,6 +164,14 @@ class ChatTemplate {
   static void remove(Values& work, const Value& dict, std::string_view key) noexcept {
     for (std::size_t i = 0; i < work.entries(dict).size(); ++i)
       if (work.entries(dict)[i].key.text == key) return work.erase(dict, i);
+  }
+  [[nodiscard]] static bool has_image(Values& work, const Value& content) noexcept {
+    if (!content.is_sequence()) return false;
+    for (std::size_t i = 0; i < work.items(content).size(); ++i) {
+      const Value part = work.items(content)[i];
+      if (part.is_dict() && work.get(part, "type").string_or_empty() == "image") return true;
+    }
+    return false;
   }
   /// The texts of a content's parts, one after the other.
   [[nodiscard]] static Value text_of_parts(Values& work, const Value& content) noexcept {
@@ -252,6 +263,10 @@ class ChatTemplate {
         shows(
             R"({"messages":[{"role":"user","content":[{"type":"text","text":"zrt-probe"}]}],"add_generation_prompt":true})",
             "zrt-probe");
+    // One that prints whatever its content is would show the part itself.
+    constexpr std::string_view image =
+        R"({"messages":[{"role":"user","content":[{"type":"image","zrt-mark":1},{"type":"text","text":"zrt-probe"}]}],"add_generation_prompt":true})";
+    abilities_.image_parts = shows(image, "zrt-probe") && !shows(image, "zrt-mark");
     abilities_.system = shows(
         R"({"messages":[{"role":"system","content":"zrt-probe"},{"role":"user","content":"x"}],"add_generation_prompt":true})",
         "zrt-probe");
