@@ -9,22 +9,6 @@ namespace {
 
 using zrt::Errc;
 
-/// The tokens of an image: before its rows, in place of each, and behind them.
-struct ImageTokens {
-  std::int32_t start, row, end;
-
-  static zrt::Result<ImageTokens> of(const zrt::text::Tokenizer& tokenizer) {
-    std::array<std::int32_t, 3> ids{};
-    constexpr std::array<std::string_view, 3> texts{"<|vision_start|>", "<|image_pad|>", "<|vision_end|>"};
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      const auto id = tokenizer.find_token(texts[i]);
-      if (!id) return zrt::fail(Errc::unsupported_tokenizer, "the vocabulary has no token ", texts[i], " for images");
-      ids[i] = *id;
-    }
-    return ImageTokens{ids[0], ids[1], ids[2]};
-  }
-};
-
 /// The texts before, between and behind the images.
 std::vector<std::string_view> texts_around(std::string_view text) {
   std::vector<std::string_view> texts;
@@ -45,6 +29,17 @@ zrt::Result<void> add_image(ImagePrompt& prompt, const ImageTokens& ids, const z
 }
 
 }  // namespace
+
+zrt::Result<ImageTokens> ImageTokens::of(const zrt::text::Tokenizer& tokenizer) {
+  std::array<std::int32_t, 3> ids{};
+  constexpr std::array<std::string_view, 3> texts{"<|vision_start|>", "<|image_pad|>", "<|vision_end|>"};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto id = tokenizer.find_token(texts[i]);
+    if (!id) return zrt::fail(Errc::unsupported_tokenizer, "the vocabulary has no token ", texts[i], " for images");
+    ids[i] = *id;
+  }
+  return ImageTokens{ids[0], ids[1], ids[2]};
+}
 
 zrt::Result<ImagePrompt> image_prompt(const zrt::text::Tokenizer& tokenizer, std::string_view text,
                                       std::span<const zrt::ImageRows> images) {

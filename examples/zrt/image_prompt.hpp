@@ -17,6 +17,14 @@ struct ImagePrompt {
   std::vector<zrt::EmbeddingSpan> spans;  ///< views of the images
 };
 
+/// The tokens of an image: before its rows, in place of each, and behind them.
+struct ImageTokens {
+  std::int32_t start, row, end;
+
+  /// Errors: Errc::unsupported_tokenizer for a vocabulary without them.
+  [[nodiscard]] static zrt::Result<ImageTokens> of(const zrt::text::Tokenizer& tokenizer);
+};
+
 /// Where an image stands in a text, as chat templates of the family write it.
 inline constexpr std::string_view kImagePlace = "<|vision_start|><|image_pad|><|vision_end|>";
 
