@@ -151,7 +151,7 @@ class HostSamples {
   /// Whether the device has answered all rows.
   [[nodiscard]] static bool is_answered(const SampleCall& call, const ExecutionContext& step) noexcept {
     for (std::uint64_t row = 0; row < call.host.out[0].elements(step) && !call.by_kernel; ++row)
-      if (!is_plainly_greedy(request_of(call.host.in[kRequests].data, row))) return false;
+      if (use_of(call.host, false, step, request_of(call.host.in[kRequests].data, row)) != RowUse::taken) return false;
     return true;
   }
   /// Copies of each row what is looked at: where the device took the token, its logit, and else the whole row. Of many
