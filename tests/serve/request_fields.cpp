@@ -29,6 +29,12 @@ TEST(RequestFields, BodiesAreBounded) {
   EXPECT_TRUE(read_body(deep).is_object());
   EXPECT_EQ(error_of([] { (void)read_body("{\"a\":" + std::string(64, '[')); }).status, 400);
   EXPECT_TRUE(read_body(R"({"a": "[[[[\"{{{{\\"})").is_object());
+  EXPECT_EQ(read_body(R"({"a":[18446744073709551615,-9223372036854775808]})").dump(),
+            R"({"a":[18446744073709551615,-9223372036854775808]})");
+  EXPECT_EQ(read_body(R"({"a": "18446744073709551616", "b": 0.12345678901234567890123456789, "c": 1e30})").size(), 3u);
+  for (const char* number : {"18446744073709551616", "-9223372036854775809", "100000000000000000000000"})
+    EXPECT_EQ(error_of([&] { (void)read_body(std::string("{\"a\":[1, ") + number + "]}"); }).message,
+              "the body has a whole number that 64 bits do not hold at byte 9");
   for (const char* text :
        {"", "1", "[]", "{\"a\": NaN}", "{\"a\": 1e999}", "{\"a\": \"\xff\"}", "{\"a\": \"\\ud800\"}"})
     EXPECT_EQ(error_of([&] { (void)read_body(text); }).status, 400) << text;

@@ -171,6 +171,15 @@ TEST(ChatTemplate, RendersAsJinjaDoes) {
   }
 }
 
+TEST(ChatTemplate, WholeNumbersKeepTheirDigits) {
+  constexpr std::string_view source =
+      "{{ x }} {{ x | tojson }} {{ [x] }} {{ x | int }} {{ x is integer }} {{ x is float }} {{ x is number }} "
+      "{{ x == y }} {{ x == x }} {{ x > 1 }} {{ -x }} {{ -x | abs }} {{ - -x }}";
+  EXPECT_EQ(render(source, R"({"x":12345678901234567890,"y":12345678901234567891})"),
+            "12345678901234567890 12345678901234567890 [12345678901234567890] 12345678901234567890 True False True "
+            "False True True -12345678901234567890 12345678901234567890 12345678901234567890");
+}
+
 TEST(ChatTemplate, SaysWhereAFaultIs) {
   EXPECT_EQ(render("a\n  {{ x + }}"), "chat template, line 2, column 10: expected an expression, found }}");
   EXPECT_EQ(render("{% if x %}"), "chat template, line 1, column 11: expected endif, found the end");
@@ -270,6 +279,14 @@ TEST(Json, ReadsAndWritesValues) {
   TextBuilder out(values.allocator());
   ASSERT_TRUE(write_json(values, *read, {}, out).has_value());
   EXPECT_EQ(out.view(), R"({"a": 2, "a2": {}})");
+  // A whole number keeps its digits, also in another set of values.
+  constexpr std::string_view whole = "[18446744073709551615, -9223372036854775809, 1.8446744073709552e+19, 7]";
+  const auto large = read_json(whole, values);
+  ASSERT_TRUE(large.has_value());
+  Values others;
+  TextBuilder digits(values.allocator());
+  ASSERT_TRUE(write_json(others, others.copy(values, *large), {}, digits).has_value());
+  EXPECT_EQ(digits.view(), whole);
   for (const char* bad :
        {"", "{", "[1,]", "{\"a\"}", "01", "1.", "tru", "\"\\ud800\"", "\"\\x\"", "1 2", "\"\n\"", "-"})
     EXPECT_EQ(read_json(bad, values).error().code(), Errc::invalid_argument) << bad;

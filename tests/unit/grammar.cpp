@@ -427,6 +427,70 @@ TEST(Grammar, ValuesAreOfTheTypeBesideThem) {
   EXPECT_NE(text(R"({"type":"text","enum":[5]})").find("expected a type of JSON, found text"), std::string::npos);
 }
 
+TEST(Grammar, NumbersOfAnyLengthAreThoseOfTheSchema) {
+  for (const char* number : {"12345678901234567890", "18446744073709551616", "-9223372036854775809",
+                             "340282366920938463463374607431768211456"}) {
+    for (const char* form : {R"({"const":)", R"({"type":"integer","enum":[1,)"}) {
+      const std::string schema = std::string(form) + number + (form[2] == 'c' ? "}" : "]}");
+      EXPECT_TRUE(schema_allows(schema, number)) << schema;
+    }
+  }
+  EXPECT_FALSE(schema_allows(R"({"const":18446744073709551616})", "1.8446744073709552e+19"));
+}
+
+TEST(Grammar, OneOfTakesAlternativesThatExcludeEachOther) {
+  const auto text = [](std::string_view schema) {
+    const auto g = read_json_schema(schema);
+    return g ? std::string("read") : std::string(g.error().text());
+  };
+  for (const char* apart :
+       {R"([{"type":"string"},{"type":["integer","null"]}])", R"([{"const":"x"},{"enum":["y",1,null]}])",
+        R"([{"const":"x"},{"type":"integer"}])", R"([{"type":"object"},{"type":"array"},{"const":1}])",
+        R"([{"type":"object","properties":{"k":{"const":"a"},"v":{"type":"string"}},"required":["k","v"]},
+            {"type":"object","properties":{"k":{"const":"b"}},"required":["k"]}])",
+        R"([{"type":"object","properties":{"a":{}},"required":["a"]},
+            {"type":"object","properties":{"b":{}},"additionalProperties":false}])",
+        R"([{"const":{"a":1}},{"type":"object","properties":{"a":{"type":"string"}}}])",
+        R"([{"const":[1]},{"const":[1,2]}])", R"([{"anyOf":[{"const":1},{"const":2}]},{"oneOf":[{"const":3}]}])"})
+    EXPECT_EQ(text(std::string(R"({"oneOf":)") + apart + "}"), "read") << apart;
+  for (const char* both :
+       {R"([{"const":"x"},{"enum":["x","y"]}])", R"([{"type":"integer"},{"type":"number"}])",
+        R"([{"const":1},{"const":1.0}])", R"([{"type":"string"},true])", R"([{"const":1},{"properties":{"a":{}}}])",
+        R"([{"type":"object","properties":{"k":{"const":"a"}}},{"type":"object","properties":{"k":{"const":"b"}}}])",
+        R"([{"type":"object","properties":{"a":{}},"required":["a"]},{"type":"object","properties":{"b":{}}}])",
+        R"([{"type":"string","format":"date"},{"type":"string","format":"uuid"}])",
+        R"([{"const":{"a":1}},{"type":"object","properties":{"a":{"type":"number"}}}])",
+        R"([{"anyOf":[{"const":1},{"const":2}]},{"enum":[2]}])", R"([{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}])",
+        R"([{"$ref":"#/oneOf/1"},{"$ref":"#/oneOf/0"}])"})
+    EXPECT_NE(text(std::string(R"({"$defs":{"a":{"type":"null"}},"oneOf":)") + both + "}").find("may match 0 and 1"),
+              std::string::npos)
+        << both << text(std::string(R"({"$defs":{"a":{"type":"null"}},"oneOf":)") + both + "}");
+  // Many alternatives that a constant tells apart, and more than are looked at.
+  const auto many = [](int count) {
+    std::string all = R"({"oneOf":[)";
+    for (int i = 0; i < count; ++i)
+      all += (i == 0 ? "" : ",") + std::string(R"({"type":"object","required":["k"],"properties":{"k":{"const":)") +
+             std::to_string(i) + "}}}";
+    return all + "]}";
+  };
+  EXPECT_EQ(text(many(100)), "read");
+  EXPECT_NE(text(many(1500)).find("the keyword oneOf"), std::string::npos);
+}
+
+TEST(Grammar, ReferencesLeadThroughLists) {
+  constexpr std::string_view schema =
+      R"({"type":"object","properties":{"a":{"anyOf":[{"type":"null"},{"type":"boolean"}]},"b":{"$ref":"#/properties/a/anyOf/1"}},"required":["b"]})";
+  EXPECT_TRUE(schema_allows(schema, R"({"b":true})"));
+  EXPECT_FALSE(schema_allows(schema, R"({"b":null})"));
+  for (const char* path : {"2", "01", "-1", "", "x", "99999999999999999999"}) {
+    const std::string none = R"({"anyOf":[{"type":"null"},{"$ref":"#/anyOf/)" + std::string(path) + "\"}]}";
+    const auto read = read_json_schema(none);
+    ASSERT_FALSE(read) << none;
+    EXPECT_NE(std::string(read.error().text()).find("expected a schema at #/anyOf/"), std::string::npos)
+        << read.error().text();
+  }
+}
+
 // Values that share beginnings, also within characters and within each other, and the same one twice.
 TEST(Grammar, ValuesShareTheirBeginnings) {
   std::vector<std::string> values{"1",

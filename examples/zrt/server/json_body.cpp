@@ -3,6 +3,8 @@
 #include "json_body.hpp"
 
 #include <array>
+#include <charconv>
+#include <cstdint>
 
 namespace program::server {
 namespace {
@@ -24,7 +26,21 @@ class MemberCount {
   std::size_t searches_ = 0;
 };
 
-/// Looks at brackets and colons outside of strings; the parser finds whatever else is wrong.
+/// Refuses a whole number that 64 bits do not hold, because the parser would make another one of it. Returns the bytes
+/// of the number that begins at `at`.
+std::size_t check_number(std::string_view text, std::size_t at) {
+  const std::string_view number = text.substr(at, text.find_first_not_of("0123456789.eE+-", at) - at);
+  std::int64_t integer = 0;
+  std::uint64_t natural = 0;
+  const char* end = number.data() + number.size();
+  const bool whole = number.find_first_of(".eE") == std::string_view::npos;
+  if (whole && std::from_chars(number.data(), end, integer).ec == std::errc::result_out_of_range &&
+      std::from_chars(number.data(), end, natural).ec != std::errc())
+    throw bad_request("the body has a whole number that 64 bits do not hold at byte " + std::to_string(at));
+  return number.size();
+}
+
+/// Looks at brackets, colons and numbers outside of strings; the parser finds whatever else is wrong.
 void check_limits(std::string_view text) {
   MemberCount members;
   std::size_t depth = 0;
@@ -37,6 +53,8 @@ void check_limits(std::string_view text) {
       quoted = !quoted;
     else if (quoted)
       continue;
+    else if (c == '-' || (c >= '0' && c <= '9'))
+      i += check_number(text, i) - 1;
     else if (c == '{' || c == '[') {
       if (++depth > kMostJsonDepth)
         throw bad_request("the body nests more than " + std::to_string(kMostJsonDepth) + " levels at byte " +

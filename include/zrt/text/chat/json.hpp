@@ -188,7 +188,7 @@ class JsonReader {
     if (peek() < '0' || peek() > '9') return fault(expected);
     while (peek() >= '0' && peek() <= '9') ++at_;
   }
-  /// A whole number that fits 64 bits is an integer, any other a real.
+  /// A whole number that fits 64 bits is an integer, a larger one a real that keeps its digits, any other a real.
   [[nodiscard]] Value number() noexcept {
     const std::size_t begin = at_;
     const bool negative = takes('-');
@@ -211,7 +211,9 @@ class JsonReader {
       at_ = begin;
       fault("a number that a double holds");
     }
-    return Value::of(real);
+    Value value = Value::of(real);
+    if (whole) value.text = values_.string(slice(text_, begin, at_ - begin)).text;
+    return value;
   }
 
   std::string_view text_;
@@ -242,6 +244,14 @@ inline void write_real(double value, TextBuilder& out) noexcept {
   const std::string_view text(digits, static_cast<std::size_t>(end - digits));
   out << text;
   if (fixed && text.find('.') == std::string_view::npos) out << ".0";
+}
+
+/// The same of a value, of a whole number all of its digits.
+inline void write_real(const Value& value, TextBuilder& out) noexcept {
+  if (value.text.empty())
+    write_real(value.real, out);
+  else
+    out << value.text;
 }
 
 /// Appends a text in quotes as JSON has it.
@@ -287,7 +297,7 @@ class JsonWriter {
         if (!std::isfinite(value.real))
           out_ << (std::isnan(value.real) ? "NaN" : value.real < 0 ? "-Infinity" : "Infinity");
         else
-          write_real(value.real, out_);
+          write_real(value, out_);
         break;
       case Kind::string:
         write_json_string(value.text, style_.ascii, out_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/text/chat/template_methods.hpp>
+#include <zrt/text/chat/template_operators.hpp>
 #include <zrt/text/chat/template_tests.hpp>
 
 namespace zrt::inline ZRT_ABI::text::chat::detail {
@@ -206,6 +207,7 @@ template <class Before> void sort_values(TemplateRun& run, const Value& list, Be
 [[nodiscard]] inline Value to_integer(TemplateRun& run, const Value& value, const Arguments& a) noexcept {
   const Value otherwise = a.get(0, "default");
   if (value.is_integral()) return Value::of(value.integer);
+  if (value.is_whole()) return value;
   if (value.is(Kind::real) && value.real > -9e18 && value.real < 9e18)
     return Value::of(static_cast<std::int64_t>(value.real));
   const std::string_view text = stripped(value.text, {}, true, true);
@@ -243,7 +245,7 @@ template <class Before> void sort_values(TemplateRun& run, const Value& list, Be
 }
 
 [[nodiscard]] inline Value absolute(TemplateRun& run, const Value& v) noexcept {
-  if (v.is(Kind::real)) return Value::of(v.real < 0 ? -v.real : v.real);
+  if (v.is(Kind::real)) return signed_value(run, v.real < 0, v);
   if (!v.is_integral() || v.integer == INT64_MIN) return run.fail("abs: expected a number, found ", run.kind_of(v));
   return Value::of(v.integer < 0 ? -v.integer : v.integer);
 }

@@ -8,9 +8,20 @@
 
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
+/// -v of a whole number that has digits alone.
+[[nodiscard]] inline Value negated(TemplateRun& run, const Value& v) noexcept {
+  Value out = Value::of(-v.real);
+  TextBuilder digits = run.builder();
+  if (!v.text.starts_with('-')) digits << '-';
+  digits << slice(v.text, v.text.starts_with('-') ? 1 : 0);
+  out.text = run.finish(digits).text;
+  return out;
+}
+
 /// +v, or -v.
 [[nodiscard]] inline Value signed_value(TemplateRun& run, bool negative, const Value& v) noexcept {
   if (!v.is_number()) return run.fail("expected a number behind a sign, found ", run.kind_of(v));
+  if (v.is_whole() && v.is(Kind::real)) return negative ? negated(run, v) : v;
   if (v.is(Kind::real)) return Value::of(negative ? -v.real : v.real);
   std::int64_t result = v.integer;
   if (negative && __builtin_sub_overflow(std::int64_t{0}, v.integer, &result)) run.exceed("64 bits of an integer");

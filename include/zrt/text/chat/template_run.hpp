@@ -170,7 +170,7 @@ class TemplateRun {
         out << v.integer;
         break;
       case Kind::real:
-        write_real(v.real, out);
+        write_real(v, out);
         break;
       case Kind::string:
         write_quoted(v.text, out);
@@ -277,8 +277,9 @@ class TemplateRun {
   static constexpr std::uint32_t kDepth = 100;
 
   [[nodiscard]] static bool same_number(const Value& a, const Value& b) noexcept {
-    return a.is_integral() && b.is_integral() ? a.integer == b.integer
-                                              : !(a.as_real() < b.as_real()) && !(a.as_real() > b.as_real());
+    if (a.is_integral() && b.is_integral()) return a.integer == b.integer;
+    if (a.is(Kind::real) && b.is(Kind::real) && a.is_whole() && b.is_whole()) return a.text == b.text;
+    return !(a.as_real() < b.as_real()) && !(a.as_real() > b.as_real());
   }
   [[nodiscard]] bool same_items(const Value& a, const Value& b, std::uint32_t depth) noexcept {
     if (values.items(a).size() != values.items(b).size()) return false;

@@ -17,7 +17,7 @@ enum class Kind : std::uint8_t {
   none,
   boolean,  ///< `integer` is 0 or 1
   integer,
-  real,
+  real,    ///< `text` has the digits of a whole number that `integer` cannot hold, and is empty for any other
   string,  ///< `integer` is 1 for one that counts as markup
   list,
   tuple,
@@ -55,6 +55,10 @@ struct Value {
   [[nodiscard]] bool is_integral() const noexcept { return kind == Kind::integer || kind == Kind::boolean; }
   [[nodiscard]] bool is_number() const noexcept { return is_integral() || kind == Kind::real; }
   [[nodiscard]] bool absent() const noexcept { return kind == Kind::undefined || kind == Kind::none; }
+  /// A whole number, whatever holds it.
+  [[nodiscard]] bool is_whole() const noexcept {
+    return kind == Kind::integer || (kind == Kind::real && !text.empty());
+  }
   [[nodiscard]] double as_real() const noexcept { return is(Kind::real) ? real : static_cast<double>(integer); }
 };
 
@@ -185,6 +189,11 @@ class Values {
       return {};
     }
     if (value.is_string()) return string(value.text);
+    if (value.is(Kind::real) && !value.text.empty()) {
+      Value number = value;
+      number.text = string(value.text).text;
+      return number;
+    }
     if (value.is_sequence()) {
       const Value to = list(value.kind);
       for (std::size_t i = 0; ok_ && i < from.items(value).size(); ++i)

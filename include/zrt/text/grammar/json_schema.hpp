@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/text/chat/json.hpp>
+#include <zrt/text/grammar/disjoint_schemas.hpp>
 #include <zrt/text/grammar/gbnf.hpp>
 #include <zrt/text/grammar/shared_literals.hpp>
 
@@ -28,7 +29,11 @@ class SchemaWriter {
   static constexpr std::int64_t kMostCount = 1'024;
 
   SchemaWriter(Values& values, Value root) noexcept
-      : values_(values), root_(root), out_(values.allocator(), kMostGrammarBytes), referenced_(values.allocator()) {}
+      : values_(values),
+        root_(root),
+        out_(values.allocator(), kMostGrammarBytes),
+        disjoint_(values, root),
+        referenced_(values.allocator()) {}
 
   [[nodiscard]] Result<String> write() noexcept {
     out_ << kBase;
@@ -193,8 +198,20 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     allow(s, {keyword}, "a schema with anyOf or oneOf");
     const Value list = values_.get(s, keyword);
     if (values_.items(list).empty()) fault("expected a list of schemas as ", keyword);
+    if (keyword == "oneOf") check_disjoint(list);
     for (std::size_t i = 0; ok_ && i < values_.items(list).size(); ++i)
       out << (i == 0 ? "s" : " | s") << std::int64_t{schema(values_.items(list)[i], depth + 1)};
+  }
+
+  /// A value that matches two alternatives of oneOf matches it not, and a grammar cannot say so.
+  void check_disjoint(const Value& list) noexcept {
+    const auto count = static_cast<std::int64_t>(values_.items(list).size());
+    for (std::int64_t b = 1; ok_ && b < count; ++b)
+      for (std::int64_t a = 0; ok_ && a < b; ++a)
+        if (!disjoint_.apart(values_.items(list)[static_cast<std::size_t>(a)],
+                             values_.items(list)[static_cast<std::size_t>(b)]))
+          fault("the keyword oneOf is honoured for alternatives that exclude each other, and a value may match ", a,
+                " and ", b, ": expected other types, other constants or other values of a required property");
   }
 
   struct Reference {
@@ -229,8 +246,8 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
       left = end == std::string_view::npos ? std::string_view{} : slice(left, end);
       if (const Value* id = values_.find(at, "$id"); id != nullptr && id->is_string() && !is_root(at))
         return fault("the keyword $id is honoured at the root alone, found on the way to ", path), at;
-      if (values_.find(at, part) == nullptr) return fault("expected a schema at ", path, ", found none"), at;
-      at = values_.get(at, part);
+      at = part_of(values_, at, part);
+      if (at.is(Kind::undefined)) return fault("expected a schema at ", path, ", found none"), at;
     }
     return at;
   }
@@ -278,18 +295,10 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     return any;
   }
   [[nodiscard]] bool has_type(const Value& value, const Value& type) noexcept {
-    const bool whole = value.is(Kind::integer) || (value.is(Kind::real) && value.real == __builtin_trunc(value.real));
-    const std::pair<std::string_view, bool> types[] = {{"object", value.is_dict()},
-                                                       {"array", value.is(Kind::list)},
-                                                       {"string", value.is_string()},
-                                                       {"boolean", value.is(Kind::boolean)},
-                                                       {"null", value.is(Kind::none)},
-                                                       {"integer", whole},
-                                                       {"number", whole || value.is(Kind::real)}};
-    for (const auto& [name, has] : types)
-      if (type.is_string() && type.text == name) return has;
-    fault("expected a type of JSON, found ", type.string_or_empty());
-    return false;
+    bool has = false;
+    if (!find_type(value, type.string_or_empty(), has))
+      fault("expected a type of JSON, found ", type.string_or_empty());
+    return has;
   }
 
   void write_string(const Value& s, TextBuilder& out) noexcept {
@@ -435,6 +444,7 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
   Values& values_;
   Value root_;
   TextBuilder out_;
+  DisjointSchemas disjoint_;
   Vector<Reference> referenced_;
   std::uint32_t rules_ = 0;
   std::uint32_t objects_ = 0;
