@@ -57,6 +57,41 @@ TEST(TenantKeys, RefusesFilesThatMeanNothing) {
   }
 }
 
+TEST(TenantKeys, FaultsShowNoKey) {
+  const std::pair<const char*, const char*> slips[] = {
+      {R"({"tenants": [{"id": "a", "keys": {"k": "secret-key-of-team-a"}}]})",
+       "'tenants[0].keys' is a value of type object"},
+      {R"({"tenants": [{"id": "a", "keys": [{"k": "secret-key-of-team-a"}]}]})", "'tenants[0].keys[0]' is a value of"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1", 12345678901234567]}]})", "is a value of type number"},
+      {R"({"tenants": [["secret-key-of-team-a"]]})", "'tenants[0]' is a value of type array"},
+      {R"({"tenants": {"a": "secret-key-of-team-a"}})", "'tenants' is a value of type object"},
+      {R"(["secret-key-of-team-a"])", "'the file' is a value of type array"},
+      {R"({"tenants": [{"id": ["secret-key-of-team-a"], "keys": ["a-good-key-of-a1"]}]})", "'tenants[0].id' is"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "slots": "secret-key-of-team-a"}]})",
+       "slots' is a value"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "admin": "secret-key-of-team-a"}]})",
+       "admin' is a value"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "priority": ["secret-key-of-a"]}]})",
+       "priority' is a"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "priority": "secret-key-of-team-a"}]})",
+       "priority' is not"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "secret-key-of-team-a": 1}]})", "a field of 20 bytes"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "slot": 1}]})", "a field 'slot'"},
+      {R"({"tenants": [], "secret-key-of-team-a": 1})", "'tenants' is empty"},
+      {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"]}], "secret-key-of-team-a": 1})", "a field of 20 bytes"},
+      {R"({"tenants": [{"id": "a", "keys": ["secret-key-of-team-a]}]})", "no JSON at byte"},
+      {R"({"tenants": [{"id": "a", "keys": [secret-key-of-team-a]}]})", "no JSON at byte 35"},
+      {R"({"tenants": [{"id": "a", "keys": ["secret-key-of-a1" "secret-key-of-a2"]}]})", "no JSON at byte"}};
+  for (const auto& [text, expected] : slips) {
+    const auto read = read_tenants(text);
+    ASSERT_FALSE(read) << text;
+    const std::string said(read.error().text());
+    EXPECT_NE(said.find(expected), std::string::npos) << text << ": " << said;
+    for (const char* part : {"secret", "key-of", "good", "1234567"})
+      EXPECT_EQ(said.find(part), std::string::npos) << text << ": " << said;
+  }
+}
+
 TEST(TenantKeys, TextsAreEqualOnlyAsAWhole) {
   EXPECT_TRUE(equal_in_constant_time("abc", "abc"));
   for (const char* other : {"", "ab", "abcd", "abd", "abcabc"})

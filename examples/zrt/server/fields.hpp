@@ -12,11 +12,18 @@
 
 namespace program::server {
 
+/// What a fault says of a value that was not expected.
+enum class Shown : bool {
+  value,  ///< the value itself, where it is short
+  type,   ///< its type alone, where a value may be a secret
+};
+
 /// Reads the fields of an object. A field that is null counts as absent. Every fault is an ApiError that names the
 /// field by its path.
 class Fields {
  public:
-  explicit Fields(const Json& object, std::string path = {}) : object_(object), path_(std::move(path)) {}
+  explicit Fields(const Json& object, std::string path = {}, Shown shown = Shown::value)
+      : object_(object), path_(std::move(path)), shown_(shown) {}
 
   /// Null where the field is absent.
   [[nodiscard]] const Json* find(const char* name);
@@ -41,14 +48,15 @@ class Fields {
  private:
   const Json& object_;
   std::string path_;
+  Shown shown_;
   std::set<std::string, std::less<>> known_;
 };
 
 /// The object at `path`; throws where it is none.
-[[nodiscard]] const Json& expect_object(const Json& json, const std::string& path);
+[[nodiscard]] const Json& expect_object(const Json& json, const std::string& path, Shown shown = Shown::value);
 /// The list at `path`; throws where it is none.
-[[nodiscard]] const Json& expect_list(const Json& json, const std::string& path);
-[[nodiscard]] const std::string& expect_text(const Json& json, const std::string& path);
+[[nodiscard]] const Json& expect_list(const Json& json, const std::string& path, Shown shown = Shown::value);
+[[nodiscard]] const std::string& expect_text(const Json& json, const std::string& path, Shown shown = Shown::value);
 /// An index behind a path: messages[2].
 [[nodiscard]] std::string element_path(const std::string& path, std::size_t index);
 

@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::size_t kLeastKeyBytes = 16;
 
+/// A name that is not known, unless it is long enough to be a key.
+std::string shown_name(const std::string& name) {
+  return name.size() < kLeastKeyBytes ? "a field '" + name + "'"
+                                      : "a field of " + std::to_string(name.size()) + " bytes";
+}
+
 zrt::ServiceClass read_class(const std::string& name, const std::string& path) {
   constexpr std::string_view kNames[] = {"interactive", "standard", "batch"};
   const auto found = std::find(std::begin(kNames), std::end(kNames), name);
@@ -46,9 +52,9 @@ void read_quota(Fields& fields, zrt::TenantQuota& quota) {
 }
 
 Tenant read_tenant(const Json& json, const std::string& path) {
-  Fields fields(expect_object(json, path), path);
+  Fields fields(expect_object(json, path, Shown::type), path, Shown::type);
   Tenant tenant;
-  tenant.id = expect_text(fields.required("id"), path + ".id");
+  tenant.id = expect_text(fields.required("id"), path + ".id", Shown::type);
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   };
@@ -63,7 +69,7 @@ Tenant read_tenant(const Json& json, const std::string& path) {
   tenant.admin = fields.boolean("admin").value_or(false);
   // A bound that is misspelt would be none.
   if (const auto unknown = fields.unknown(); !unknown.empty())
-    throw bad_field(path, "'" + path + "' has a field '" + unknown.front() + "', which is not known");
+    throw bad_field(path, "'" + path + "' has " + shown_name(unknown.front()) + ", which is not known");
   return tenant;
 }
 
@@ -81,19 +87,22 @@ void check_apart(const std::vector<Tenant>& tenants) {
 zrt::Result<std::vector<Tenant>> read_tenants(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    Fields fields(expect_object(json, "the file"));
+    Fields fields(expect_object(json, "the file", Shown::type), {}, Shown::type);
     std::vector<Tenant> tenants;
-    for (const Json& one : expect_list(fields.required("tenants"), "tenants"))
+    for (const Json& one : expect_list(fields.required("tenants"), "tenants", Shown::type))
       tenants.push_back(read_tenant(one, element_path("tenants", tenants.size())));
     if (tenants.empty()) throw bad_field("tenants", "'tenants' is empty");
     if (const auto unknown = fields.unknown(); !unknown.empty())
-      throw bad_field(unknown.front(), "the file has a field '" + unknown.front() + "', expected 'tenants' alone");
+      throw bad_field("tenants", "the file has " + shown_name(unknown.front()) + ", expected 'tenants' alone");
     check_apart(tenants);
     return tenants;
   } catch (const ApiError& error) {
     return zrt::fail(zrt::Errc::invalid_argument, "keys: ", std::string_view(error.message));
-  } catch (const Json::exception& error) {
-    return zrt::fail(zrt::Errc::invalid_argument, "keys: no JSON: ", std::string_view(error.what()));
+  } catch (const Json::parse_error& error) {
+    // What stands there may be a key.
+    return zrt::fail(zrt::Errc::invalid_argument, "keys: no JSON at byte ", error.byte);
+  } catch (const Json::exception&) {
+    return zrt::fail(zrt::Errc::invalid_argument, "keys: no JSON");
   }
 }
 
