@@ -202,9 +202,9 @@ int status_of(const std::string& text, const ServedModel& model, Random& r) {
   try {
     const Json body = read_body(request.body);
     if (request.path == "/v1/chat/completions")
-      (void)read_chat_request(body, model);
+      (void)read_chat_request(body, model, "a");
     else if (request.path == "/v1/completions")
-      (void)read_completion_request(body, model);
+      (void)read_completion_request(body, model, "a");
     else if (request.path == "/v1/embeddings")
       (void)read_embedding_request(body, model);
     else

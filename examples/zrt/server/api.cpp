@@ -402,11 +402,18 @@ const ServedModel& Api::model_of(const Json& body) const {
   return found == nullptr ? *services_.models.front() : *found;
 }
 
-template <class A> void Api::generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&)) {
+namespace {
+/// Who shares what is kept for a tenant: its group, as with prefixes, or nobody else.
+std::string owner_of(const Tenant& tenant) {
+  return tenant.quota.group == 0 ? tenant.id : "group " + std::to_string(tenant.quota.group);
+}
+}  // namespace
+
+template <class A> void Api::generate(const Call& call, RequestReader read) {
   const Json body = body_of(call);
   const ServedModel& served = model_of(body);
   if (served.embeds) throw bad_field("model", "the model gives embeddings, not text");
-  GenerationRequest request = read(body, served);
+  GenerationRequest request = read(body, served, owner_of(call.tenant));
   if (request.choices.size() > services_.engine.most())
     throw bad_field("n", "the request asks for " + std::to_string(request.choices.size()) +
                              " choices, slots and queue hold " + std::to_string(services_.engine.most()));

@@ -79,7 +79,9 @@ class Api {
   void chat(const Call& call);
   void completion(const Call& call);
   void embedding(const Call& call);
-  template <class A> void generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&));
+  /// The last one names whose compiled grammars a request may use.
+  using RequestReader = GenerationRequest (*)(const Json&, const ServedModel&, const std::string& owner);
+  template <class A> void generate(const Call& call, RequestReader read);
   void name_ignored(const Call& call, const std::vector<std::string>& names) const;
   [[nodiscard]] std::optional<std::uint64_t> most_open(const zrt::TenantQuota& quota) const;
   [[nodiscard]] static Json body_of(const Call& call);

@@ -171,8 +171,9 @@ Json read_format(Fields& fields) {
   return expect_object(schema.required("schema"), path + ".schema");
 }
 
-std::shared_ptr<const BoundGrammar> grammar_of(const Json& schema, const char* param, const ServedModel& model) {
-  auto grammar = model.grammars->of_schema(text_of(schema));
+std::shared_ptr<const BoundGrammar> grammar_of(const Json& schema, const char* param, const ServedModel& model,
+                                               const std::string& owner) {
+  auto grammar = model.grammars->of_schema(text_of(schema), owner);
   if (!grammar) throw api_error(grammar.error(), param);
   return *grammar;
 }
@@ -186,7 +187,7 @@ std::shared_ptr<const chats::ToolParameters> tool_parameters(const Tools& tools)
 }
 
 /// What an answer must match.
-void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, Asked& choice,
+void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, const std::string& owner, Asked& choice,
                   GenerationRequest& request) {
   const Json schema = read_format(fields);
   if (!schema.is_null() && !tools.list.empty())
@@ -194,15 +195,15 @@ void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, 
                     "'response_format' and tools that may be called exclude each other; "
                     "'tool_choice': \"none\" asks for the format");
   request.constrained = !schema.is_null();
-  if (request.constrained) choice.grammar = grammar_of(schema, "response_format", model);
+  if (request.constrained) choice.grammar = grammar_of(schema, "response_format", model, owner);
   request.calls = !tools.list.empty();
   if (request.calls) request.tools = tool_parameters(tools);
   request.forced_calls = tools.forced;
   request.one_call = !tools.parallel;
-  if (tools.forced) choice.grammar = grammar_of(schema_of_calls(tools), "tools", model);
+  if (tools.forced) choice.grammar = grammar_of(schema_of_calls(tools), "tools", model, owner);
   // A call that is not forced is as the model wrote it; that a strict schema can be honoured is checked all the same.
   if (const Tools strict = strict_ones(tools); !tools.forced && !strict.list.empty())
-    (void)grammar_of(schema_of_calls(strict), "tools", model);
+    (void)grammar_of(schema_of_calls(strict), "tools", model, owner);
   // What a grammar binds is whole only at its own end.
   if (choice.grammar) choice.stops.clear();
 }
@@ -234,7 +235,7 @@ void refuse_what_is_not_done(Fields& fields) {
 
 }  // namespace
 
-GenerationRequest read_chat_request(const Json& body, const ServedModel& model) {
+GenerationRequest read_chat_request(const Json& body, const ServedModel& model, const std::string& owner) {
   Fields fields(body);
   GenerationRequest request;
   Asked choice;
@@ -245,7 +246,7 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model) 
   read_log_probabilities(fields, model, choice, request);
   const auto most = read_most_tokens(fields);
   const Tools tools = read_tools(fields);
-  read_grammar(fields, tools, model, choice, request);
+  read_grammar(fields, tools, model, owner, choice, request);
   const chats::ChatPrompt prompt = render(messages, tools, fields, model);
   request.prompt_text = prompt.view();
   choice.special = true;

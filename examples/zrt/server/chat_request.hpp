@@ -7,6 +7,6 @@
 namespace program::server {
 
 /// Throws ApiError.
-[[nodiscard]] GenerationRequest read_chat_request(const Json& body, const ServedModel& model);
+[[nodiscard]] GenerationRequest read_chat_request(const Json& body, const ServedModel& model, const std::string& owner);
 
 }  // namespace program::server

@@ -36,7 +36,7 @@ void refuse_what_is_not_done(Fields& fields, std::size_t choices) {
 
 }  // namespace
 
-GenerationRequest read_completion_request(const Json& body, const ServedModel& model) {
+GenerationRequest read_completion_request(const Json& body, const ServedModel& model, const std::string&) {
   Fields fields(body);
   GenerationRequest request;
   Asked choice;

@@ -7,6 +7,7 @@
 namespace program::server {
 
 /// Throws ApiError.
-[[nodiscard]] GenerationRequest read_completion_request(const Json& body, const ServedModel& model);
+[[nodiscard]] GenerationRequest read_completion_request(const Json& body, const ServedModel& model,
+                                                        const std::string& owner);
 
 }  // namespace program::server

@@ -6,12 +6,23 @@
 
 namespace program::server {
 
-zrt::Result<std::shared_ptr<const BoundGrammar>> GrammarCache::of_schema(const std::string& schema) {
+GrammarCache::Owned& GrammarCache::owned(const std::string& owner) {
+  if (!owners_.contains(owner) && owners_.size() >= kMostOwners)
+    owners_.erase(std::min_element(owners_.begin(), owners_.end(),
+                                   [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  Owned& found = owners_[owner];
+  found.used = ++requests_;
+  return found;
+}
+
+zrt::Result<std::shared_ptr<const BoundGrammar>> GrammarCache::of_schema(const std::string& schema,
+                                                                         const std::string& owner) {
   {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const Entry& e) { return e.first == schema; });
-    if (found != recent_.end()) {
-      recent_.splice(recent_.begin(), recent_, found);
+    std::list<Entry>& recent = owned(owner).recent;
+    const auto found = std::find_if(recent.begin(), recent.end(), [&](const Entry& e) { return e.first == schema; });
+    if (found != recent.end()) {
+      recent.splice(recent.begin(), recent, found);
       return found->second;
     }
   }
@@ -23,14 +34,21 @@ zrt::Result<std::shared_ptr<const BoundGrammar>> GrammarCache::of_schema(const s
   auto made = std::make_shared<BoundGrammar>(BoundGrammar{std::move(*read)});
   made->tokens = {&made->grammar, &trie_};
   const std::lock_guard lock(mutex_);
-  recent_.emplace_front(schema, made);
-  if (recent_.size() > kMost) recent_.pop_back();
+  Owned& kept = owned(owner);
+  kept.recent.emplace_front(schema, made);
+  kept.states += made->grammar.states();
+  while (kept.recent.size() > kMost || kept.states > kMostStates) {
+    kept.states -= kept.recent.back().second->grammar.states();
+    kept.recent.pop_back();
+  }
   return std::shared_ptr<const BoundGrammar>(made);
 }
 
 std::size_t GrammarCache::size() const {
   const std::lock_guard lock(mutex_);
-  return recent_.size();
+  std::size_t all = 0;
+  for (const auto& [name, owned] : owners_) all += owned.recent.size();
+  return all;
 }
 
 }  // namespace program::server
