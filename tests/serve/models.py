@@ -89,6 +89,31 @@ def usage_is_by_model(program, model):
         assert memory not in text and memory in s.ask("GET", "/metrics", key=admin)[2].decode(), text
 
 
+def what_is_in_memory_is_the_admins_to_see(program, model):
+    """With memory for one model alone, each request of one tenant changes what is loaded, and another sees none of it."""
+    bob, admin = ({"Authorization": f"Bearer {name}-key-0123456789"} for name in ("bob", "admin"))
+    keys = {"tenants": [{"id": name, "keys": [f"{name}-key-0123456789"], "admin": name == "admin"}
+                        for name in ("alice", "bob", "admin")]}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = make(program, folder)
+        with serve(program, model, paths) as s:
+            most = max(m["memory_bytes"] for m in states(s).values())
+        with serve(program, model, paths, "--memory", str(most // (1 << 20) + 1), keys=keys) as s:
+            def seen(by):
+                found = [s.ask("GET", path, headers=by)[2] for path in ("/v1/models", "/v1/models/bard", "/v1/load")]
+                found.append([line for line in s.ask("GET", "/metrics", headers=by)[2].decode().splitlines()
+                              if line.startswith(("zrt_model", "zrt_slots", "zrt_kv"))])
+                return found
+
+            views, bobs = [], []
+            for name in ("bard", "hybrid", "bard"):
+                answer(s, name, "alice-key-0123456789")
+                views.append(seen(admin)), bobs.append(seen(bob))
+            assert views[0][0] != views[1][0] and views[0][2] != views[1][2], views
+            assert bobs[0] == bobs[1] == bobs[2], bobs
+            assert "state" not in bobs[0][1] and "state" in views[0][1], (bobs[0], views[0])
+
+
 def slips_are_named(program, model):
     def said(*given):
         run = subprocess.run([program, "serve", "--port", "0", *given], capture_output=True, text=True, timeout=30,
@@ -107,7 +132,8 @@ def slips_are_named(program, model):
         assert found == status and text in error, (given, found, error)
 
 
-CASES = {case.__name__: case for case in (each_answers_as_alone, usage_is_by_model, slips_are_named)}
+CASES = {case.__name__: case for case in (each_answers_as_alone, usage_is_by_model, what_is_in_memory_is_the_admins_to_see,
+                                            slips_are_named)}
 
 if __name__ == "__main__":
     sys.exit(run_all(CASES, *sys.argv[1:3]))

@@ -293,16 +293,17 @@ void Api::load(const Call& call) {
     slots += load.slots, running += load.running, waiting += load.waiting;
     pages += load.pages, used_pages += load.pages_used * static_cast<double>(load.pages);
     models.push_back({{"id", services_.metrics.name(m)},
-                      {"state", state_of(load.report)},
                       {"slots", load.slots},
                       {"running", load.running},
                       {"waiting", load.waiting},
                       {"pages", load.pages},
                       {"pages_used", load.pages_used},
-                      {"held", held_json(slots_of[m], call.tenant)},
-                      {"memory_bytes", load.report.memory.total()},
-                      {"needs_bytes", load.report.needs}});
-    if (all) models.back()["evictions"] = load.report.evictions;
+                      {"held", held_json(slots_of[m], call.tenant)}});
+    if (!all) continue;
+    models.back().update({{"state", state_of(load.report)},
+                          {"memory_bytes", load.report.memory.total()},
+                          {"needs_bytes", load.report.needs},
+                          {"evictions", load.report.evictions}});
   }
   Json tenants = Json::array();
   for (const auto& [id, usage] : services_.metrics.usages())
@@ -324,13 +325,17 @@ void Api::load(const Call& call) {
 
 // --- models ---------------------------------------------------------------------------------------------
 
-Json Api::model_json(const ServedModel& model) const {
+/// What is in memory depends on what all tenants ask, and only an admin sees it.
+Json Api::model_json(const ServedModel& model, const Tenant& asks) const {
+  Json json{{"id", model.id}, {"object", "model"}, {"created", model.created}, {"owned_by", "zrt"}};
+  if (!asks.admin) return json;
   const zrt::ModelReport report = services_.metrics.loads()[static_cast<std::size_t>(model.place)].report;
-  return {{"id", model.id},    {"object", "model"},         {"created", model.created},
-          {"owned_by", "zrt"}, {"state", state_of(report)}, {"memory_bytes", report.memory.total()}};
+  json["state"] = state_of(report);
+  json["memory_bytes"] = report.memory.total();
+  return json;
 }
-Json Api::adapter_json(const ServedModel& model, const ServedAdapter& adapter) const {
-  Json json = model_json(model);
+Json Api::adapter_json(const ServedModel& model, const ServedAdapter& adapter, const Tenant& asks) const {
+  Json json = model_json(model, asks);
   json["id"] = adapter.id;
   json["parent"] = model.id;
   return json;
@@ -339,16 +344,17 @@ Json Api::adapter_json(const ServedModel& model, const ServedAdapter& adapter) c
 void Api::models(const Call& call) {
   Json data = Json::array();
   for (const auto& served : services_.models) {
-    data.push_back(model_json(*served));
-    for (const ServedAdapter& adapter : served->adapters) data.push_back(adapter_json(*served, adapter));
+    data.push_back(model_json(*served, call.tenant));
+    for (const ServedAdapter& adapter : served->adapters) data.push_back(adapter_json(*served, adapter, call.tenant));
   }
   reply(call, {{"object", "list"}, {"data", std::move(data)}});
 }
 void Api::model(const Call& call) {
   const ServedModel* served = find_model(services_.models, call.argument);
   if (served == nullptr) throw no_model(call.argument);
-  if (call.argument == served->id) return reply(call, model_json(*served));
-  reply(call, adapter_json(*served, *std::ranges::find(served->adapters, call.argument, &ServedAdapter::id)));
+  if (call.argument == served->id) return reply(call, model_json(*served, call.tenant));
+  reply(call,
+        adapter_json(*served, *std::ranges::find(served->adapters, call.argument, &ServedAdapter::id), call.tenant));
 }
 
 // --- work -----------------------------------------------------------------------------------------------

@@ -89,8 +89,8 @@ class Api {
 
   /// The model that a body names; the first where it names none, whose reader says so.
   [[nodiscard]] const ServedModel& model_of(const Json& body) const;
-  [[nodiscard]] Json model_json(const ServedModel& model) const;
-  [[nodiscard]] Json adapter_json(const ServedModel& model, const ServedAdapter& adapter) const;
+  [[nodiscard]] Json model_json(const ServedModel& model, const Tenant& asks) const;
+  [[nodiscard]] Json adapter_json(const ServedModel& model, const ServedAdapter& adapter, const Tenant& asks) const;
 
   ApiServices services_;
   TenantKeys& keys_;
