@@ -2,6 +2,7 @@
 // tests/serve/http_reader.cpp: requests however their bytes arrive, and what is refused.
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <http_reader.hpp>
 #include <string>
 
@@ -38,6 +39,23 @@ TEST(HttpReader, ReadsTheSameHoweverBytesArrive) {
       EXPECT_EQ(request.body, "hello");
       EXPECT_EQ(reader.waiting(), 0u);
     }
+}
+
+/// Processor time of a reader that gets a body in chunks of one byte, `piece` of them at a time.
+double seconds_of_chunks(std::size_t piece) {
+  std::string chunks;
+  for (std::size_t i = 0; i < piece; ++i) chunks += "1\r\nx\r\n";
+  HttpReader reader({});
+  (void)reader.feed("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const std::clock_t begin = std::clock();
+  for (std::size_t sent = 0; sent < (1u << 18); sent += piece) EXPECT_EQ(reader.feed(chunks), State::body);
+  EXPECT_EQ(reader.held(), 1u << 18);
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+// Each chunk moved what lay behind it forward, so that a client with small chunks held the thread of all connections.
+TEST(HttpReader, AChunkTakesNoLongerWhereMoreLieBehindIt) {
+  EXPECT_LT(seconds_of_chunks(1 << 14), 3 * seconds_of_chunks(1 << 8) + 0.02);
 }
 
 TEST(HttpReader, ReadsRequestsOneBehindTheOther) {

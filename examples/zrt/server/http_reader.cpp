@@ -42,6 +42,17 @@ bool read_number(std::string_view text, int base, std::size_t& number) {
 
 }  // namespace
 
+HttpReader::State HttpReader::feed(std::string_view bytes) {
+  // What was read goes when it is most of the input: to move the rest forward for each part of a request would take the
+  // square of its bytes.
+  if (read_ > input_.size() / 2) {
+    input_.erase(0, read_);
+    read_ = 0;
+  }
+  input_ += bytes;
+  return advance();
+}
+
 HttpReader::State HttpReader::advance() {
   bool goes_on = state_ != State::complete && state_ != State::refused;
   while (goes_on) {
@@ -85,6 +96,7 @@ HttpRequest HttpReader::take_unread() {
   taken.body = {};
   request_ = {};
   input_ = {};
+  read_ = 0;
   state_ = State::refused;
   keeps_alive_ = expects_ = false;
   return taken;
@@ -107,20 +119,20 @@ bool HttpReader::complete() {
 bool HttpReader::read_head() {
   // An empty line in front of a request is passed over, as RFC 9112 asks.
   std::size_t blank = 0;
-  while (std::string_view(input_).substr(blank).starts_with(kLineEnd)) blank += kLineEnd.size();
-  input_.erase(0, blank);
+  while (rest().substr(blank).starts_with(kLineEnd)) blank += kLineEnd.size();
+  drop(blank);
   if ((blank_ += blank) > kMostBlankBytes) return refuse(400, "expected a request, found empty lines");
-  if (input_.empty()) return false;
+  if (rest().empty()) return false;
   state_ = State::head;
-  const std::size_t end = input_.find(kHeadEnd, searched_ > 3 ? searched_ - 3 : 0);
-  searched_ = input_.size();
-  if (end == std::string::npos ? input_.size() > limits_.head_bytes : end > limits_.head_bytes) {
-    const bool long_target = input_.find('\r') > limits_.target_bytes;
+  const std::size_t end = rest().find(kHeadEnd, searched_ > 3 ? searched_ - 3 : 0);
+  searched_ = waiting();
+  if (end == std::string::npos ? waiting() > limits_.head_bytes : end > limits_.head_bytes) {
+    const bool long_target = rest().find('\r') > limits_.target_bytes;
     return refuse(long_target ? 414 : 431, "the head has more than " + std::to_string(limits_.head_bytes) + " bytes");
   }
   if (end == std::string::npos) return false;
-  const std::string head = input_.substr(0, end);
-  input_.erase(0, end + kHeadEnd.size());
+  const std::string head(rest().substr(0, end));
+  drop(end + kHeadEnd.size());
   return read_head_lines(head);
 }
 
@@ -217,22 +229,21 @@ bool HttpReader::choose_body() {
 // --- the body -------------------------------------------------------------------------------------------
 
 bool HttpReader::read_sized() {
-  const std::size_t taken = std::min(left_, input_.size());
-  request_.body.append(input_, 0, taken);
-  input_.erase(0, taken);
+  const std::size_t taken = std::min(left_, waiting());
+  request_.body.append(rest().substr(0, taken));
+  drop(taken);
   left_ -= taken;
   return left_ == 0 ? complete() : false;
 }
 
 bool HttpReader::read_chunk_size() {
-  const std::size_t end = input_.find(kLineEnd);
-  if (end == std::string::npos)
-    return input_.size() > kMostChunkLine ? refuse(400, "expected the size of a chunk") : false;
-  const std::string_view line = std::string_view(input_).substr(0, end);
+  const std::size_t end = rest().find(kLineEnd);
+  if (end == std::string::npos) return waiting() > kMostChunkLine ? refuse(400, "expected the size of a chunk") : false;
+  const std::string_view line = rest().substr(0, end);
   if (end > kMostChunkLine || has_control(line) ||
       !read_number(without_spaces(line.substr(0, line.find(';'))), 16, left_))
     return refuse(400, "expected the size of a chunk");
-  input_.erase(0, end + kLineEnd.size());
+  drop(end + kLineEnd.size());
   if (left_ > limits_.body_bytes - std::min(limits_.body_bytes, request_.body.size()))
     return refuse(413, "the body has more than " + std::to_string(limits_.body_bytes) + " bytes");
   part_ = left_ == 0 ? Part::trailers : Part::chunk;
@@ -240,9 +251,9 @@ bool HttpReader::read_chunk_size() {
 }
 
 bool HttpReader::read_chunk() {
-  const std::size_t taken = std::min(left_, input_.size());
-  request_.body.append(input_, 0, taken);
-  input_.erase(0, taken);
+  const std::size_t taken = std::min(left_, waiting());
+  request_.body.append(rest().substr(0, taken));
+  drop(taken);
   left_ -= taken;
   if (left_ != 0) return false;
   part_ = Part::chunk_end;
@@ -250,22 +261,22 @@ bool HttpReader::read_chunk() {
 }
 
 bool HttpReader::read_chunk_end() {
-  if (input_.size() < kLineEnd.size()) return false;
-  if (!input_.starts_with(kLineEnd)) return refuse(400, "expected the end of a chunk");
-  input_.erase(0, kLineEnd.size());
+  if (waiting() < kLineEnd.size()) return false;
+  if (!rest().starts_with(kLineEnd)) return refuse(400, "expected the end of a chunk");
+  drop(kLineEnd.size());
   part_ = Part::chunk_size;
   return true;
 }
 
 /// Trailers are read and dropped: nothing here has a use for one.
 bool HttpReader::read_trailers() {
-  const std::size_t end = input_.find(kLineEnd);
+  const std::size_t end = rest().find(kLineEnd);
   if (end == std::string::npos)
-    return input_.size() > limits_.head_bytes ? refuse(431, "the trailers are too long") : false;
+    return waiting() > limits_.head_bytes ? refuse(431, "the trailers are too long") : false;
   if (end > limits_.head_bytes) return refuse(431, "the trailers are too long");
-  if (has_control(std::string_view(input_).substr(0, end))) return refuse(400, "a trailer holds a control character");
+  if (has_control(rest().substr(0, end))) return refuse(400, "a trailer holds a control character");
   if (left_ += end; left_ > limits_.head_bytes) return refuse(431, "the trailers are too long");
-  input_.erase(0, end + kLineEnd.size());
+  drop(end + kLineEnd.size());
   return end == 0 ? complete() : true;
 }
 

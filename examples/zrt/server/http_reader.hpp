@@ -25,19 +25,16 @@ class HttpReader {
   explicit HttpReader(const HttpLimits& limits) : limits_(limits) {}
 
   /// Takes more bytes. What lies behind a complete request waits for `next`.
-  State feed(std::string_view bytes) {
-    input_ += bytes;
-    return advance();
-  }
+  State feed(std::string_view bytes);
   [[nodiscard]] State state() const { return state_; }
   /// Of state refused.
   [[nodiscard]] const HttpRefusal& refusal() const { return refusal_; }
   /// Whether the client waits for a word before it sends the body; says so once.
   [[nodiscard]] bool take_expectation();
   /// Bytes that wait.
-  [[nodiscard]] std::size_t waiting() const { return input_.size(); }
+  [[nodiscard]] std::size_t waiting() const { return input_.size() - read_; }
   /// Bytes of the body that is read, with those that wait.
-  [[nodiscard]] std::size_t held() const { return request_.body.size() + input_.size(); }
+  [[nodiscard]] std::size_t held() const { return request_.body.size() + waiting(); }
   /// The request as far as it is read: of state body all but its body.
   [[nodiscard]] const HttpRequest& head() const { return request_; }
   /// Takes the request of state body out without its body; the connection carries no other one.
@@ -53,6 +50,8 @@ class HttpReader {
  private:
   enum class Part : std::uint8_t { head, sized, chunk_size, chunk, chunk_end, trailers };
 
+  [[nodiscard]] std::string_view rest() const { return std::string_view(input_).substr(read_); }
+  void drop(std::size_t bytes) { read_ += bytes; }
   bool read_head();
   bool read_head_lines(std::string_view head);
   bool read_request_line(std::string_view line);
@@ -69,6 +68,7 @@ class HttpReader {
 
   HttpLimits limits_;
   std::string input_;
+  std::size_t read_ = 0;      ///< of the input
   std::size_t searched_ = 0;  ///< of the input, without an end of the head
   std::size_t blank_ = 0;     ///< bytes of empty lines in front of the request
   HttpRequest request_;
