@@ -55,7 +55,7 @@ double seconds_of_chunks(std::size_t piece) {
 
 // Each chunk moved what lay behind it forward, so that a client with small chunks held the thread of all connections.
 TEST(HttpReader, AChunkTakesNoLongerWhereMoreLieBehindIt) {
-  EXPECT_LT(seconds_of_chunks(1 << 14), 3 * seconds_of_chunks(1 << 8) + 0.02);
+  EXPECT_LT(seconds_of_chunks(1 << 15), 3 * seconds_of_chunks(1 << 8) + 0.02);
 }
 
 TEST(HttpReader, ReadsRequestsOneBehindTheOther) {

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <semaphore>
+#include <string>
 #include <thread>
 
 namespace program::server {
@@ -23,13 +25,13 @@ bool reaches(const std::atomic<int>& count, int expected) {
 TEST(WorkPool, WorkThatIsLeftWaitsForTheNextWake) {
   std::atomic<int> done{0}, begun{0};
   WorkPool pool(2, 4);
-  // All three threads have begun when each waits for the others; then they fall asleep.
-  for (int i = 0; i < 3; ++i)
+  // All four threads have begun when each waits for the others; then they fall asleep.
+  for (int i = 0; i < 4; ++i)
     pool.post([&begun] {
       ++begun;
-      (void)reaches(begun, 3);
+      (void)reaches(begun, 4);
     });
-  EXPECT_TRUE(reaches(begun, 3));
+  EXPECT_TRUE(reaches(begun, 4));
   std::this_thread::sleep_for(200ms);
   for (int i = 0; i < 40; ++i) pool.leave([&done] { ++done; });
   std::this_thread::sleep_for(50ms);
@@ -61,6 +63,79 @@ TEST(WorkPool, OneWakeHasSeveralThreadsDoMuchWork) {
   pool.wake();
   EXPECT_TRUE(reaches(begun, 2));
   go.release(2);
+}
+
+TEST(WorkPool, OwnersTakeTurns) {
+  std::string order;
+  std::mutex mutex;
+  std::counting_semaphore<> go{0};
+  std::atomic<int> done{0}, begun{0};
+  WorkPool pool(1, 64);
+  // Two that hold both threads of long work.
+  for (const char* owner : {"a", "b"})
+    ASSERT_TRUE(pool.try_post(owner, [&] {
+      ++begun;
+      go.acquire();
+    }));
+  EXPECT_TRUE(reaches(begun, 2));
+  const auto ask = [&](const char* owner) {
+    return pool.try_post(owner, [&, owner] {
+      const std::lock_guard lock(mutex);
+      order += owner;
+      ++done;
+    });
+  };
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(ask("a"));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(ask("c"));
+  ASSERT_TRUE(ask("d"));
+  go.release(2);
+  EXPECT_TRUE(reaches(done, 9));
+  const std::lock_guard lock(mutex);
+  EXPECT_LT(order.find('d'), 6u) << order;
+  EXPECT_LT(order.rfind('c'), 7u) << order;
+}
+
+// Long work of one owner takes all threads but one, on which any other one's begins at once.
+TEST(WorkPool, OneOwnerLeavesAThreadToOthers) {
+  std::counting_semaphore<> go{0};
+  std::atomic<int> begun{0}, done{0}, others{0};
+  {
+    WorkPool pool(2, 64);
+    for (int i = 0; i < 8; ++i)
+      ASSERT_TRUE(pool.try_post("a", [&] {
+        ++begun;
+        go.acquire();
+        ++done;
+      }));
+    EXPECT_TRUE(reaches(begun, 2));
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(pool.try_post("b", [&others] { ++others; }));
+      EXPECT_TRUE(reaches(others, i + 1));
+    }
+    EXPECT_EQ(begun, 2);
+    go.release(8);
+  }
+  EXPECT_EQ(done, 8);
+}
+
+TEST(WorkPool, OneOwnerFillsNoMoreThanHalfOfTheRoomBesideOthers) {
+  std::counting_semaphore<> go{0};
+  std::atomic<int> begun{0};
+  WorkPool pool(1, 8);
+  const auto ask = [&](const char* owner) {
+    return pool.try_post(owner, [&] {
+      ++begun;
+      go.acquire();
+    });
+  };
+  ASSERT_TRUE(ask("a"));
+  ASSERT_TRUE(ask("b"));
+  EXPECT_TRUE(reaches(begun, 2));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(ask("a"));
+  EXPECT_FALSE(ask("a"));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(ask("b"));
+  EXPECT_FALSE(ask("c"));
+  go.release(10);
 }
 
 TEST(WorkPool, TheEndRunsWhatWasLeft) {

@@ -137,7 +137,8 @@ void Api::handle_checked(const std::shared_ptr<Exchange>& exchange) {
   const Route& route = admit(request, call);
   if (!route.waits) return (this->*route.answer)(call);
   ++reading_;
-  const bool posted = services_.work.try_post([this, &route, call = std::move(call)] {
+  const std::string owner = call.tenant.id;
+  const bool posted = services_.work.try_post(owner, [this, &route, call = std::move(call)] {
     run(route, call);
     --reading_;
   });

@@ -15,7 +15,7 @@ constexpr std::size_t kLeftOfThread = 16;
 
 WorkPool::WorkPool(std::size_t threads, std::size_t most_waiting)
     : most_waiting_(most_waiting), most_running_(threads) {
-  for (std::size_t i = 0; i <= threads; ++i) threads_.emplace_back([this] { run(); });
+  for (std::size_t i = 0; i < threads + 2; ++i) threads_.emplace_back([this] { run(); });
 }
 
 WorkPool::~WorkPool() {
@@ -27,11 +27,17 @@ WorkPool::~WorkPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool WorkPool::try_post(std::function<void()> work) {
+bool WorkPool::try_post(std::string_view owner, std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= most_waiting_) return false;
-    waiting_.push_back(std::move(work));
+    auto found = std::find_if(owners_.begin(), owners_.end(), [&](const Owned& owned) { return owned.owner == owner; });
+    // Who is the only one has all the room; where others wait, none keeps them out.
+    const bool alone = owners_.empty() || (found != owners_.end() && owners_.size() == 1);
+    const std::size_t mine = found == owners_.end() ? 0 : found->waiting.size();
+    if (waiting_ >= most_waiting_ || (!alone && mine >= most_waiting_ / 2)) return false;
+    if (found == owners_.end()) found = owners_.insert(owners_.end(), Owned{.owner = std::string(owner)});
+    found->waiting.push_back(std::move(work));
+    ++waiting_;
   }
   changed_.notify_one();
   return true;
@@ -61,25 +67,46 @@ void WorkPool::wake() {
   for (std::size_t woken = 0; woken < left; woken += kLeftOfThread) changed_.notify_one();
 }
 
-std::deque<std::function<void()>>* WorkPool::next() {
-  if (!posted_.empty()) return &posted_;
-  return !waiting_.empty() && running_ < most_running_ ? &waiting_ : nullptr;
+/// Whose work runs next, or the end.
+WorkPool::Turns::iterator WorkPool::next_turn() {
+  const bool last = running_ >= most_running_;
+  if (running_ > most_running_) return owners_.end();
+  return std::find_if(owners_.begin(), owners_.end(), [&](const Owned& owned) {
+    return !owned.waiting.empty() && (last ? owned.running == 0 : owned.running < most_running_);
+  });
+}
+
+void WorkPool::run_posted(std::unique_lock<std::mutex>& lock) {
+  std::function<void()> work = std::move(posted_.front());
+  posted_.pop_front();
+  lock.unlock();
+  work();
+  work = nullptr;  // What it held is freed without the mutex.
+  lock.lock();
+}
+
+void WorkPool::run_long(std::unique_lock<std::mutex>& lock, Turns::iterator turn) {
+  std::function<void()> work = std::move(turn->waiting.front());
+  turn->waiting.pop_front();
+  --waiting_, ++running_, ++turn->running;
+  owners_.splice(owners_.end(), owners_, turn);
+  lock.unlock();
+  work();
+  work = nullptr;
+  lock.lock();
+  --running_, --turn->running;
+  if (turn->running == 0 && turn->waiting.empty()) owners_.erase(turn);
 }
 
 void WorkPool::run() {
   for (std::unique_lock lock(mutex_);;) {
-    changed_.wait(lock, [this] { return ends_ || next() != nullptr; });
-    auto* const from = next();
-    if (from == nullptr) return;
-    const bool long_one = from == &waiting_;
-    std::function<void()> work = std::move(from->front());
-    from->pop_front();
-    if (long_one) ++running_;
-    lock.unlock();
-    work();
-    work = nullptr;  // What it held is freed without the mutex.
-    lock.lock();
-    if (long_one) --running_;
+    changed_.wait(lock, [this] { return ends_ || !posted_.empty() || next_turn() != owners_.end(); });
+    if (!posted_.empty())
+      run_posted(lock);
+    else if (const auto turn = next_turn(); turn != owners_.end())
+      run_long(lock, turn);
+    else
+      return;
   }
 }
 

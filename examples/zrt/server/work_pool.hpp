@@ -6,13 +6,17 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 namespace program::server {
 
-/// Threads that run posted work in its order. The destructor runs what is posted, then joins.
+/// Threads that run posted work in its order, and long work of several owners in turns. The destructor runs what is
+/// posted, then joins.
 class WorkPool {
  public:
   WorkPool(std::size_t threads, std::size_t most_waiting);
@@ -20,8 +24,12 @@ class WorkPool {
   WorkPool& operator=(const WorkPool&) = delete;
   ~WorkPool();
 
-  /// False when too much waits; then the work is dropped. One thread is left to what `post` brings.
-  [[nodiscard]] bool try_post(std::function<void()> work);
+  /// Long work of an owner, a tenant. False when too much waits, or too much of this owner's while half of the room is
+  /// taken; then the work is dropped.
+  ///
+  /// Of all that wait the owners take turns. One runs on `threads` threads at most; one more is for owners that run
+  /// nothing, and another one is left to what `post` brings.
+  [[nodiscard]] bool try_post(std::string_view owner, std::function<void()> work);
   /// For short work that is bounded elsewhere; it goes first.
   void post(std::function<void()> work);
   /// As `post`, but no thread wakes for it before `wake` is called: to wake a thread takes as long as much of such work.
@@ -30,17 +38,28 @@ class WorkPool {
   void wake();
 
  private:
+  /// Work of an owner that waits or runs.
+  struct Owned {
+    std::string owner;
+    std::deque<std::function<void()>> waiting{};
+    std::size_t running = 0;
+  };
+  using Turns = std::list<Owned>;
+
   void run();
-  std::deque<std::function<void()>>* next();
+  void run_posted(std::unique_lock<std::mutex>& lock);
+  void run_long(std::unique_lock<std::mutex>& lock, Turns::iterator turn);
+  [[nodiscard]] Turns::iterator next_turn();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;
+  Turns owners_;             ///< whose turn is next in front
+  std::size_t waiting_ = 0;  ///< of all owners
   std::deque<std::function<void()>> posted_;
   std::size_t most_waiting_;
-  std::size_t most_running_;  ///< of what waited
-  std::size_t running_ = 0;
-  std::size_t left_ = 0;  ///< since the last `wake`
+  std::size_t most_running_;  ///< of one owner
+  std::size_t running_ = 0;   ///< of all owners
+  std::size_t left_ = 0;      ///< since the last `wake`
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };
