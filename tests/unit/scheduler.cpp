@@ -144,6 +144,28 @@ TEST(TenantScheduler, ARateHoldsFromTheStepInWhichItsTenantComes) {
   EXPECT_EQ(read, 50u);
 }
 
+/// Nobody hears of a request that finds no place at once, nor does the ledger.
+TEST(TenantScheduler, WhatFindsNoPlaceIsNotBilled) {
+  Bench bench(two_slots());
+  const Handle tenant = bench.tenant(ServiceClass::interactive);
+  bench.step({bench.request(tenant, 20, 50), bench.request(tenant, 20, 50)});
+  const TenantLedger before = *bench.scheduler.ledger(tenant);
+  const std::size_t events = bench.scheduler.events().size();
+  Arrival restored = bench.request(tenant, 60, 20);
+  restored.shares = false;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(bench.scheduler.adopt(restored, 2, 40), 0u);
+  EXPECT_EQ(bench.scheduler.events().size(), events);
+  EXPECT_TRUE(bench.audit.run(bench.scheduler.state()));
+  const TenantLedger& after = *bench.scheduler.ledger(tenant);
+  EXPECT_EQ(after.prompt_tokens, before.prompt_tokens);
+  EXPECT_EQ(after.requests_accepted, before.requests_accepted);
+  EXPECT_EQ(after.requests_ended_early, before.requests_ended_early);
+  for (int i = 0; i < 60; ++i) bench.step();
+  EXPECT_NE(bench.scheduler.adopt(restored, 2, 40), 0u);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->prompt_tokens, before.prompt_tokens + 60);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_accepted, before.requests_accepted + 1);
+}
+
 TEST(TenantScheduler, APrefixIsTheAdaptersOwn) {
   Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::standard);

@@ -521,7 +521,11 @@ TEST_F(Tenants, ARestoreThatFindsNoPagesLeavesNothingBehind) {
   const RequestId other = submit(*engine, {}, 2, 60);
   step(*engine);
   const Span<const std::byte> state(bytes->data(), bytes->size());
+  const TenantLedger before = *engine->usage({});
   EXPECT_EQ(code_of(engine->restore(state, test::sampled_request(prompt_, 1, 40))), Errc::capacity_exceeded);
+  EXPECT_EQ(engine->usage({})->requests_accepted, before.requests_accepted);
+  EXPECT_EQ(engine->usage({})->requests_ended_early, before.requests_ended_early);
+  EXPECT_EQ(engine->usage({})->prompt_tokens, before.prompt_tokens);
   const auto restored = engine->restore(state, test::sampled_request(prompt_, 1, 8));
   ASSERT_TRUE(restored) << restored.error().text();
   finish(*engine);

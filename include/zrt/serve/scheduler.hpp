@@ -144,15 +144,16 @@ template <class Rules = AllRules> class Scheduler {
     if (tenant == kNone || s_.tenants[tenant].first != kNone || judge(a, tenant, retry_after) != Refusal::none)
       return 0;
     s_.quiet = false;
-    const std::uint32_t request = accept(a, tenant);
+    const std::uint32_t request = queue(a, tenant);
     RequestRow& r = s_.requests[request];
     r.generated = r.delivered = generated;
     r.last_token = s_.now;
     if (!FairAdmission<Rules>(s_).resume(request, position)) {
-      s_.end(request, EndReason::cancelled);
-      s_.events.pop_back();  // nobody has heard of it
+      s_.dequeue(request);  // nobody has heard of it
+      s_.free_row(request);
       return 0;
     }
+    s_.count_accepted(request);
     return s_.request_handle(request);
   }
 
@@ -433,11 +434,13 @@ template <class Rules = AllRules> class Scheduler {
       const bool passes = why == Refusal::queue_full || why == Refusal::tenant_queue_full;
       return refuse(s_, a, why, passes ? retry_after : 0);
     }
-    s_.tell(EventKind::accepted, accept(a, tenant));
+    const std::uint32_t request = queue(a, tenant);
+    s_.count_accepted(request);
+    s_.tell(EventKind::accepted, request);
   }
 
   /// Puts a request in its tenant's queue.
-  [[nodiscard]] std::uint32_t accept(const Arrival& a, std::uint32_t tenant) noexcept {
+  [[nodiscard]] std::uint32_t queue(const Arrival& a, std::uint32_t tenant) noexcept {
     TenantRow& t = s_.tenants[tenant];
     if (t.queued == 0) s_.lift(t);
     if (s_.free_requests.size() == s_.requests.size()) s_.last_end = s_.now;  // idle time says nothing of the pace
@@ -458,8 +461,6 @@ template <class Rules = AllRules> class Scheduler {
     r.step_latency = a.step_latency;
     r.shares = a.shares;
     r.arrived = s_.now;
-    t.ledger.prompt_tokens += a.prompt;
-    ++t.ledger.requests_accepted;
     s_.enqueue(request);
     return request;
   }

@@ -362,10 +362,20 @@ template <class Rules> struct SchedulerState {
     tell(EventKind::ended, request, r.generated, reason);
     if (!keeps(Rule::end_once) && reason == EndReason::cancelled) tell(EventKind::ended, request, r.generated, reason);
     if (r.holds_token) --held;
-    const std::uint32_t generation = r.generation;
-    r = {};
-    r.generation = generation;
+    free_row(request);
+  }
+  /// Gives back the row of a request that is nowhere.
+  void free_row(std::uint32_t request) noexcept {
+    const std::uint32_t generation = requests[request].generation;
+    requests[request] = {};
+    requests[request].generation = generation;
     (void)free_requests.push_back(request);
+  }
+
+  void count_accepted(std::uint32_t request) noexcept {
+    const RequestRow& r = requests[request];
+    tenants[r.tenant].ledger.prompt_tokens += r.prompt;
+    ++tenants[r.tenant].ledger.requests_accepted;
   }
 
   /// Gives the client a token, or holds it for one that does not read.
