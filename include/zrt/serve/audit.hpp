@@ -89,8 +89,10 @@ class Audit {
     for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
       const SlotRow& row = s.slots[slot];
       const SlotWork& w = s.work[slot];
+      if (w.floor && slot != s.floor_slot) return broken("slot ", slot, " holds a floor that is another's");
       if (w.request == kNone) {
-        if (row.pages != 0 || row.request != 0 || w.charge != 0) return broken("free slot ", slot, " holds something");
+        if (!(row == SlotRow{}) || w.charge != 0 || w.load != kNone)
+          return broken("free slot ", slot, " holds something");
         continue;
       }
       const RequestRow& r = s.requests[w.request];
@@ -98,6 +100,10 @@ class Audit {
           row.tenant != s.tenant_handle(r.tenant) || !s.tenants[r.tenant].live || row.model != s.limits.model ||
           row.adapter != r.adapter)
         return broken("slot ", slot, " runs a request that is not its own");
+      const Handle session = r.session == kNone ? 0 : handle_of(r.session, s.sessions[r.session].generation);
+      if (row.session != session || row.prompt_tokens != r.prompt || row.generated_tokens != r.generated ||
+          row.priority != static_cast<std::uint32_t>(s.tenants[r.tenant].quota.service))
+        return broken("slot ", slot, " shows what its request is not");
       ++slots_[r.tenant];
       charges_[r.tenant] += w.charge;
       if (w.load != kNone) ++pins_[w.load];
@@ -124,12 +130,15 @@ class Audit {
       return broken("slot ", slot, " has ", row.speculative_tokens, " guesses, its run ", drafts);
     if (row.pages != pages_for(end))
       return broken("slot ", slot, " lists ", row.pages, " pages for ", end, " positions");
-    const bool whole = s.tenants[r.tenant].quota.service == ServiceClass::interactive || r.preemptions >= 2;
+    const bool whole =
+        s.tenants[r.tenant].quota.service == ServiceClass::interactive || r.preemptions >= 2 || w.complete_charge;
     if (whole && w.charge < s.need(r))
       return broken("slot ", slot, " has ", w.charge, " pages set aside of ", s.need(r));
     if (row.pages > w.charge) return broken("slot ", slot, " lists more pages than its charge, ", w.charge);
     if (w.in_tree > row.pages || w.in_tree * kPageTokens > row.position)
       return broken("slot ", slot, " shares pages that are not full");
+    if (r.shares && w.in_tree != row.position / kPageTokens)
+      return broken("slot ", slot, " keeps full pages for itself");
     for (std::uint32_t i = 0; i < row.pages; ++i) {
       const std::uint32_t page = s.list(slot)[i];
       if (page >= s.pages.size()) return broken("slot ", slot, " lists a page that is not there");
@@ -147,6 +156,10 @@ class Audit {
             return broken("page ", i, " of slot ", slot, " holds other tokens than the request");
       } else if (s.tree.contains(page) || m.references != 1 || m.owner_slot != slot) {
         return broken("slot ", slot, " writes page ", page, ", which others may read");
+      } else {
+        const std::uint32_t left = row.position > i * kPageTokens ? row.position - i * kPageTokens : 0;
+        if (m.tokens != (left < kPageTokens ? left : kPageTokens))
+          return broken("page ", page, " tells of ", m.tokens, " tokens and slot ", slot, " of ", left);
       }
     }
     return {};
@@ -165,6 +178,8 @@ class Audit {
       if (m.references != 0 && s.pages.is_cached(page)) return broken("page ", page, " is listed and cached");
       if (m.references == 0 && !s.pages.is_cached(page) && s.tree.contains(page))
         return broken("free page ", page, " is in the tree");
+      if (m.references == 0 && !s.pages.is_cached(page) && (m.scope != 0 || m.owner_slot != kNone || m.tokens != 0))
+        return broken("free page ", page, " is somebody's");
     }
     for (const std::uint32_t page : s.pages.free_pages()) {
       if (seen_[page] == kNone - 1) return broken("page ", page, " is free twice");
@@ -181,8 +196,10 @@ class Audit {
   template <class Rules> [[nodiscard]] Result<void> cached(const SchedulerState<Rules>& s) noexcept {
     std::uint64_t last = 0;
     std::uint32_t count = 0;
-    for (std::uint32_t page = s.pages.oldest(); page != kNone; page = s.pages.after(page)) {
+    std::uint32_t before = kNone;
+    for (std::uint32_t page = s.pages.oldest(); page != kNone; before = page, page = s.pages.after(page)) {
       if (++count > s.pages.size()) return broken("the list of cached pages is a ring");
+      if (s.pages.before(page) != before) return broken("cached page ", page, " is behind another");
       if (s.pages.released(page) <= last) return broken("page ", page, " is cached out of order");
       last = s.pages.released(page);
       if (!s.tree.contains(page)) return broken("cached page ", page, " is not in the tree");
@@ -196,6 +213,7 @@ class Audit {
       const bool own = (scope & kRequestScope) != 0 && s.find_request(scope & ~kRequestScope) != kNone;
       if (!alive && !own) return broken("page ", page, " is of a tenant or a request that is gone");
     }
+    if (s.pages.newest() != before) return broken("the list of cached pages ends elsewhere");
     return {};
   }
 
@@ -206,11 +224,17 @@ class Audit {
       if (!s.tree.contains(page)) continue;
       ++count;
       const std::uint32_t parent = s.tree.parent(page);
+      const PrefixDomain& domain = s.tree.domain(page);
       if (s.pages.meta()[page].tokens != kPageTokens) return broken("page ", page, " is in the tree and not full");
+      if (s.pages.meta()[page].owner_slot != kNone) return broken("page ", page, " is in the tree and may be written");
+      if (s.pages.meta()[page].scope != domain.scope) return broken("page ", page, " is in the tree of another scope");
+      if (domain.model != s.limits.model || domain.kv_type != s.limits.kv_type || domain.cache_group != 0)
+        return broken("page ", page, " is in the tree of another model");
       if (parent != kNone && !s.tree.contains(parent)) return broken("page ", page, " continues one that is gone");
+      if (parent != kNone && !(s.tree.domain(parent) == domain)) return broken("page ", page, " continues another's");
       if (parent != kNone && s.pages.meta()[page].references > 0 && s.pages.meta()[parent].references == 0)
         return broken("page ", page, " is listed without the page before it");
-      if (s.tree.find(s.tree.domain(page), parent, s.tree.tokens(page).data()) != page)
+      if (s.tree.find(domain, parent, s.tree.tokens(page).data()) != page)
         return broken("page ", page, " is not found by its tokens");
     }
     if (count != s.tree.size()) return broken("the tree has ", s.tree.size(), " pages of ", count);
@@ -269,6 +293,7 @@ class Audit {
       }
       if (row.charge != charges_[t]) return broken("tenant ", t, " is charged ", row.charge, " pages of ", charges_[t]);
       if (row.slots != slots_[t]) return broken("tenant ", t, " has ", row.slots, " slots of ", slots_[t]);
+      if (!row.decoded.adds_up() || !row.prefilled.adds_up()) return broken("a rate of tenant ", t, " is miscounted");
       if (row.charge > row.quota.max_pages)
         return broken("tenant ", t, " has ", row.charge, " pages of ", row.quota.max_pages);
       if (row.slots > row.quota.max_slots)
@@ -301,6 +326,9 @@ class Audit {
         return broken("a request is parked that its client has read");
       const TenantQuota& quota = s.tenants[r.tenant].quota;
       if (!s.tenants[r.tenant].live) return broken("a request of a tenant that is gone");
+      if (r.session != kNone && s.sessions[r.session].tenant != r.tenant)
+        return broken("a request of a session that is closed");
+      if (r.stage != RequestStage::running && r.slot != kNone) return broken("a request names slot ", r.slot);
       if (r.stage != RequestStage::draining && std::uint64_t{r.prompt} + r.most > quota.max_context)
         return broken("a request of ", r.prompt + r.most, " tokens, of ", quota.max_context,
                       " that its tenant may have");
@@ -349,6 +377,8 @@ class Audit {
       if (run.begin != s.slots[run.slot].position || run.count <= run.drafts ||
           run.begin + run.count - run.drafts > r.known())
         return broken("run ", i, " is not the next of its slot");
+      if (run.tokens != r.tokens + run.begin) return broken("run ", i, " reads tokens of another request");
+      if (run.load != w.load) return broken("run ", i, " loads a state that its slot does not");
       if (run.drafts != 0 && (!run.sample || s.hybrid() || run.begin + run.count >= r.prompt + r.most))
         return broken("run ", i, " has drafts where none may be");
       if (run.begin / kPageTokens < w.in_tree) return broken("run ", i, " writes a page of the tree");

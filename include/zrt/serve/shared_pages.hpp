@@ -76,6 +76,9 @@ class SharedPages {
   /// The cached page that was released first, and the one released after `page`; kNone behind the last.
   [[nodiscard]] std::uint32_t oldest() const noexcept { return oldest_; }
   [[nodiscard]] std::uint32_t after(std::uint32_t page) const noexcept { return links_[page].next; }
+  /// The same from the other end.
+  [[nodiscard]] std::uint32_t newest() const noexcept { return newest_; }
+  [[nodiscard]] std::uint32_t before(std::uint32_t page) const noexcept { return links_[page].previous; }
   /// How many releases into the cache came before this page's; grows along the list.
   [[nodiscard]] std::uint64_t released(std::uint32_t page) const noexcept { return links_[page].released; }
   [[nodiscard]] bool is_cached(std::uint32_t page) const noexcept { return links_[page].cached; }

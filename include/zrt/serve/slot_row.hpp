@@ -31,6 +31,8 @@ struct SlotRow {
   std::uint32_t prefix_pages = 0;  ///< of these, found in the tree at admission
   std::uint32_t priority = 0;      ///< ServiceClass
   std::uint32_t adapter = 0;
+
+  [[nodiscard]] friend bool operator==(const SlotRow&, const SlotRow&) noexcept = default;
 };
 static_assert(sizeof(SlotRow) == 64 && offsetof(SlotRow, stage) == 24 && offsetof(SlotRow, position) == 40 &&
               offsetof(SlotRow, pages) == 48 && std::is_trivially_copyable_v<SlotRow>);

@@ -61,6 +61,13 @@ class TokenWindow {
     return left < ~0u ? static_cast<std::uint32_t>(left) : ~0u;
   }
 
+  /// Whether the buckets are what the window says that it holds.
+  [[nodiscard]] bool adds_up() const noexcept {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t bucket : counts_) sum += bucket;
+    return sum == sum_;
+  }
+
   /// Nanoseconds until the oldest tokens leave the window.
   [[nodiscard]] std::uint64_t until_room(std::uint64_t now) const noexcept {
     for (std::uint64_t i = 1; i <= kBuckets; ++i)
