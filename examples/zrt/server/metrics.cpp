@@ -27,11 +27,11 @@ constexpr std::array kStepBounds{1.0,   8.0,    16.0,   32.0,   64.0,   128.0,  
                                  512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0};
 
 /// How a figure is shown, by Figure. The names behind zrt_ are those of vLLM.
-struct Shown {
+struct ShownFigure {
   std::string_view name, help;
   std::span<const double> bounds;
 };
-constexpr std::array<Shown, kFigures> kShown{{
+constexpr std::array<ShownFigure, kFigures> kShown{{
     {"request_queue_time_seconds", "From a request's arrival to its slot.", kFirstTokenBounds},
     {"time_to_first_token_seconds", "From a request's arrival to its first token.", kFirstTokenBounds},
     {"inter_token_latency_seconds", "Between tokens of a choice.", kBetweenBounds},
@@ -46,7 +46,7 @@ constexpr std::array<Shown, kFigures> kShown{{
     {"request_params_n", "Choices of each prompt of a request that was answered.", kChoiceBounds},
     {"iteration_tokens_total", "Tokens of a step: those of answers, and prompts that it ended.", kStepBounds},
 }};
-constexpr const Shown& shown(Figure figure) { return kShown[static_cast<std::size_t>(figure)]; }
+constexpr const ShownFigure& shown(Figure figure) { return kShown[static_cast<std::size_t>(figure)]; }
 
 std::string figure_text(double value) {
   char text[32];
@@ -112,7 +112,7 @@ zrt::TenantLedger sum_of(const ModelUsage& usage) {
 }
 
 Metrics::OfModel::OfModel(std::string id) : name(std::move(id)) {
-  for (const Shown& figure : kShown) figures.emplace_back(figure.bounds);
+  for (const ShownFigure& figure : kShown) figures.emplace_back(figure.bounds);
 }
 
 Metrics::Metrics(std::vector<std::string> models) {

@@ -25,10 +25,9 @@ struct PageKernels {
   using Values = void (*)(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
                           std::uint32_t value_dim, float* o) noexcept;
 
-  Scores scores_of_one = nullptr;
-  Scores scores_of_all = nullptr;  ///< kAttentionRows rows
-  Values values_of_one = nullptr;
-  Values values_of_all = nullptr;
+  /// Of one row, two and kAttentionRows.
+  Scores scores[3]{};
+  Values values[3]{};
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu
@@ -122,46 +121,34 @@ template <DType kDType> struct CodedNumbers {
   };
 };
 
-/// Scores of kAttentionRows queries, page by page: a page's 16 tokens are the lanes, one chain for each query.
-template <class E>
-void scores_of_all(const std::byte* const* keys, const float* q, std::uint32_t key_dim, float* scores) noexcept {
-  for (std::size_t page = 0; page < kStepPages; ++page) {
-    if (keys[page] == nullptr) continue;
-    F32 sum[kAttentionRows];
-    unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = splat(0.0f); });
+/// Scores of kRows queries: a page's 16 tokens are the lanes, one chain for each query and page, so many pages at once that
+/// there are four chains or more.
+template <class E, std::size_t kRows>
+void scores_of_rows(const std::byte* const* keys, const float* q, std::uint32_t key_dim, float* scores) noexcept {
+  constexpr std::size_t kPages = kRows < kStepPages ? kStepPages / kRows : 1;
+  for (std::size_t from = 0; from < kStepPages; from += kPages) {
+    const std::byte* any = nullptr;
+    for (std::size_t i = 0; i < kPages; ++i) any = keys[from + i] != nullptr ? keys[from + i] : any;
+    if (any == nullptr) continue;
+    F32 sum[kPages][kRows];
+    unroll<kPages * kRows>([&](std::size_t i) ZRT_UNROLLED { sum[i / kRows][i % kRows] = splat(0.0f); });
     for (std::uint32_t i = 0; i < key_dim;) {
-      const typename E::Keys lines(keys[page], key_dim, i);
+      typename E::Keys lines[kPages];
+      unroll<kPages>([&](std::size_t page) ZRT_UNROLLED {
+        lines[page] = typename E::Keys(keys[from + page] != nullptr ? keys[from + page] : any, key_dim, i);
+      });
       const std::uint32_t end = key_dim - i < E::kGroup ? key_dim : i + E::kGroup;
-      for (; i < end; ++i) {
-        const F32 key = lines(i);
-        unroll<kAttentionRows>([&](std::size_t r)
-                                   ZRT_UNROLLED { sum[r] = fma(splat(q[r * kHeadStride + i]), key, sum[r]); });
-      }
+      for (; i < end; ++i)
+        unroll<kPages>([&](std::size_t page) ZRT_UNROLLED {
+          const F32 key = lines[page](i);
+          unroll<kRows>([&](std::size_t r)
+                            ZRT_UNROLLED { sum[page][r] = fma(splat(q[r * kHeadStride + i]), key, sum[page][r]); });
+        });
     }
-    unroll<kAttentionRows>([&](std::size_t r)
-                               ZRT_UNROLLED { store(scores + r * kScoreStride + page * kPageTokens, sum[r]); });
-  }
-}
-
-/// Scores of one query, four pages at once.
-template <class E>
-void scores_of_one(const std::byte* const* keys, const float* q, std::uint32_t key_dim, float* scores) noexcept {
-  const std::byte* any = nullptr;
-  for (std::size_t page = 0; page < kStepPages; ++page) any = keys[page] != nullptr ? keys[page] : any;
-  F32 sum[kStepPages];
-  unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED { sum[page] = splat(0.0f); });
-  for (std::uint32_t i = 0; i < key_dim;) {
-    typename E::Keys lines[kStepPages];
-    unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED {
-      lines[page] = typename E::Keys(keys[page] != nullptr ? keys[page] : any, key_dim, i);
+    unroll<kPages * kRows>([&](std::size_t i) ZRT_UNROLLED {
+      store(scores + i % kRows * kScoreStride + (from + i / kRows) * kPageTokens, sum[i / kRows][i % kRows]);
     });
-    const std::uint32_t end = key_dim - i < E::kGroup ? key_dim : i + E::kGroup;
-    for (; i < end; ++i) {
-      const F32 query = splat(q[i]);
-      unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED { sum[page] = fma(query, lines[page](i), sum[page]); });
-    }
   }
-  unroll<kStepPages>([&](std::size_t page) ZRT_UNROLLED { store(scores + page * kPageTokens, sum[page]); });
 }
 
 /// Calls f(j, values, token) for tokens j in first..last-1 in order, of dims from `dim` on.
@@ -175,51 +162,47 @@ ZRT_ALWAYS_INLINE void each_token(const std::byte* const* values, std::uint32_t 
   }
 }
 
-/// The weighted sums of kAttentionRows rows: 16 dims are the lanes, one chain over tokens for each row.
-template <class E>
-void values_of_all(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
-                   std::uint32_t value_dim, float* o) noexcept {
-  for (std::uint32_t dim = 0; dim < value_dim; dim += 16) {
-    F32 sum[kAttentionRows];
-    unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = load(o + r * kHeadStride + dim); });
-    each_token<E>(values, first, last, value_dim, dim,
-                  [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token) ZRT_UNROLLED {
-                    const F32 value = of_page.last(token, dim);
-                    unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED {
-                      sum[r] = fma(splat(p[r * kScoreStride + j]), value, sum[r]);
+/// The weighted sums of dims dim..dim+16·kBlocks-1 of kRows rows: 16 dims are the lanes, one chain over tokens for each row
+/// and 16 dims. kLast: these may be fewer at the end.
+template <class E, std::size_t kRows, std::size_t kBlocks, bool kLast>
+ZRT_ALWAYS_INLINE void values_of_dims(const std::byte* const* values, const float* p, std::uint32_t first,
+                                      std::uint32_t last, std::uint32_t value_dim, std::uint32_t dim,
+                                      float* o) noexcept {
+  F32 sum[kRows][kBlocks];
+  unroll<kRows * kBlocks>([&](std::size_t i) ZRT_UNROLLED {
+    sum[i / kBlocks][i % kBlocks] = load(o + i / kBlocks * kHeadStride + dim + 16 * (i % kBlocks));
+  });
+  each_token<E>(values, first, last, value_dim, dim,
+                [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token) ZRT_UNROLLED {
+                  unroll<kBlocks>([&](std::size_t b) ZRT_UNROLLED {
+                    const std::uint32_t at = dim + 16 * static_cast<std::uint32_t>(b);
+                    const F32 value = kLast ? of_page.last(token, at) : of_page(token, at);
+                    unroll<kRows>([&](std::size_t r) ZRT_UNROLLED {
+                      sum[r][b] = fma(splat(p[r * kScoreStride + j]), value, sum[r][b]);
                     });
                   });
-    unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { store(o + r * kHeadStride + dim, sum[r]); });
-  }
+                });
+  unroll<kRows * kBlocks>([&](std::size_t i) ZRT_UNROLLED {
+    store(o + i / kBlocks * kHeadStride + dim + 16 * (i % kBlocks), sum[i / kBlocks][i % kBlocks]);
+  });
 }
 
-/// The weighted sums of one row, 64 dims at once.
-template <class E>
-void values_of_one(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
-                   std::uint32_t value_dim, float* o) noexcept {
+/// The weighted sums of kRows rows, four chains or more at once as far as there are dims.
+template <class E, std::size_t kRows>
+void values_of_rows(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
+                    std::uint32_t value_dim, float* o) noexcept {
   std::uint32_t dim = 0;
-  for (; dim + 64 <= value_dim; dim += 64) {
-    F32 sum[4];
-    unroll<4>([&](std::size_t i) ZRT_UNROLLED { sum[i] = load(o + dim + 16 * i); });
-    each_token<E>(values, first, last, value_dim, dim,
-                  [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token) ZRT_UNROLLED {
-                    const F32 weight = splat(p[j]);
-                    unroll<4>([&](std::size_t i) ZRT_UNROLLED {
-                      sum[i] = fma(weight, of_page(token, dim + 16 * static_cast<std::uint32_t>(i)), sum[i]);
-                    });
-                  });
-    unroll<4>([&](std::size_t i) ZRT_UNROLLED { store(o + dim + 16 * i, sum[i]); });
-  }
-  for (; dim < value_dim; dim += 16) {
-    F32 sum = load(o + dim);
-    each_token<E>(values, first, last, value_dim, dim,
-                  [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token)
-                      ZRT_UNROLLED { sum = fma(splat(p[j]), of_page.last(token, dim), sum); });
-    store(o + dim, sum);
-  }
+  if constexpr (kRows == 1)
+    for (; dim + 64 <= value_dim; dim += 64) values_of_dims<E, 1, 4, false>(values, p, first, last, value_dim, dim, o);
+  if constexpr (kRows <= 2)
+    for (; dim + 32 <= value_dim; dim += 32)
+      values_of_dims<E, kRows, 2, false>(values, p, first, last, value_dim, dim, o);
+  for (; dim < value_dim; dim += 16) values_of_dims<E, kRows, 1, true>(values, p, first, last, value_dim, dim, o);
 }
 
 template <class E>
-inline constexpr PageKernels kPageKernels{&scores_of_one<E>, &scores_of_all<E>, &values_of_one<E>, &values_of_all<E>};
+inline constexpr PageKernels kPageKernels{
+    {&scores_of_rows<E, 1>, &scores_of_rows<E, 2>, &scores_of_rows<E, kAttentionRows>},
+    {&values_of_rows<E, 1>, &values_of_rows<E, 2>, &values_of_rows<E, kAttentionRows>}};
 
 #endif

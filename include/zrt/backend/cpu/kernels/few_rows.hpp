@@ -102,7 +102,7 @@ void few_parts(const PackedWeight& w, const std::byte* const* group, const Activ
 /// and six bits, whose words take eight instructions.
 [[nodiscard]] consteval std::uint32_t few_rows(int bits, bool levels, bool parts) noexcept {
   if (bits == 1 || bits == 3 || bits == 6) return 0;
-  if (kIsa == Isa::v4) return parts ? 8 : 16;
+  if (kIsa == Isa::v4) return parts ? 8 : levels || bits == 5 ? 32 : kPanelRows;
   if (parts) return bits == 2 ? 2 : 4;
   return levels || bits == 5 ? 8 : 16;
 }

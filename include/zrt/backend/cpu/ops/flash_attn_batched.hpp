@@ -131,7 +131,7 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
   const KvPage page = KvPage::of(a.call.state.info);
   std::uint32_t first[kAttentionRows];
   std::uint32_t last[kAttentionRows];
-  bool alike = bundle.count > 2;
+  bool alike = bundle.count > 1;
   for (std::size_t r = 0; r < bundle.count; ++r) {
     const AttentionRow& row = bundle.rows[r];
     first[r] = row.first > begin ? row.first - begin : 0;
@@ -153,11 +153,12 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
   if (alike) {
     if (first[0] >= last[0]) return;
     find_pages(first[0], last[0]);
-    a.pages.scores_of_all(keys, bundle.q, params.key_dim, bundle.p);
+    const std::size_t kind = bundle.count == 2 ? 1 : 2;
+    a.pages.scores[kind](keys, bundle.q, params.key_dim, bundle.p);
     for (std::size_t r = 0; r < bundle.count; ++r)
       weigh_step(bundle.rows[r], bundle.p + r * kScoreStride, bundle.o + r * kHeadStride, first[r], last[r],
                  params.soft_cap, params.value_dim);
-    a.pages.values_of_all(values, bundle.p, first[0], last[0], params.value_dim, bundle.o);
+    a.pages.values[kind](values, bundle.p, first[0], last[0], params.value_dim, bundle.o);
     return;
   }
   for (std::size_t r = 0; r < bundle.count; ++r) {
@@ -165,9 +166,9 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
     find_pages(first[r], last[r]);
     float* p = bundle.p + r * kScoreStride;
     float* o = bundle.o + r * kHeadStride;
-    a.pages.scores_of_one(keys, bundle.q + r * kHeadStride, params.key_dim, p);
+    a.pages.scores[0](keys, bundle.q + r * kHeadStride, params.key_dim, p);
     weigh_step(bundle.rows[r], p, o, first[r], last[r], params.soft_cap, params.value_dim);
-    a.pages.values_of_one(values, p, first[r], last[r], params.value_dim, o);
+    a.pages.values[0](values, p, first[r], last[r], params.value_dim, o);
   }
 }
 
@@ -176,6 +177,7 @@ ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle)
   using Attention = ops::FlashAttnBatched;
   const ops::FlashAttnBatchedParams& params = a.call.params;
   const float lowest = -std::numeric_limits<float>::infinity();
+  const std::size_t dims = (params.value_dim + 15) / 16 * 16;
   std::uint32_t first = bundle.rows[0].first;
   std::uint32_t last = bundle.rows[0].last;
   for (std::size_t r = 0; r < bundle.count; ++r) {
@@ -189,7 +191,7 @@ ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle)
       bundle.rows[r].m = lowest;
       bundle.rows[r].l = 0.0f;
     }
-    std::memset(bundle.o, 0, sizeof bundle.o);
+    for (std::size_t r = 0; r < kAttentionRows; ++r) std::memset(bundle.o + r * kHeadStride, 0, dims * sizeof(float));
     for (std::uint32_t s = 0; s < Attention::kSegmentTokens; s += Attention::kStepTokens) {
       const std::uint32_t begin = segment * Attention::kSegmentTokens + s;
       if (begin <= last && begin + Attention::kStepTokens > first) attend_step(a, bundle, begin);
@@ -202,7 +204,7 @@ ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle)
       if (row.any) {
         merge_partial(row.total_m, row.total_l, total, row.m, row.l, o, params.value_dim);
       } else {
-        std::memcpy(total, o, kHeadStride * sizeof(float));
+        std::memcpy(total, o, dims * sizeof(float));
         row.total_m = row.m;
         row.total_l = row.l;
         row.any = true;
