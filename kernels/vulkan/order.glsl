@@ -23,16 +23,24 @@ bool comes_before(uint key, uint id, uint other_key, uint other_id) {
 shared uint tile_keys[1024];
 shared uint tile_ids[1024];
 
-/// Moves the first of each lane's candidates in the tile to its begin.
-void find_first() {
-  for (uint width = 512; width > 0; width /= 2) {
-    meet();
-    const uint a = lane_id(), b = a + width;
-    if (a < width && comes_before(tile_keys[b], tile_ids[b], tile_keys[a], tile_ids[a])) {
-      tile_keys[a] = tile_keys[b];
-      tile_ids[a] = tile_ids[b];
-    }
+/// Of 32 candidates in the tile from the lane's own on, `stride` apart, the first takes the lane's place.
+void take_first(uint stride) {
+  const uint lane = lane_id();
+  uint key = tile_keys[lane], id = tile_ids[lane];
+  for (uint i = lane + stride; i < lane + 32 * stride; i += stride) {
+    if (!comes_before(tile_keys[i], tile_ids[i], key, id)) continue;
+    key = tile_keys[i];
+    id = tile_ids[i];
   }
+  tile_keys[lane] = key;
+  tile_ids[lane] = id;
+}
+/// Moves the first of each lane's candidates in the tile to its begin: by few lanes, as meetings of all take longer.
+void find_first() {
+  meet();
+  if (lane_id() < 32) take_first(32);
+  meet();
+  if (lane_id() == 0) take_first(1);
   meet();
 }
 

@@ -43,9 +43,9 @@ struct List {
   uint64_t keys, ids, sums;
 };
 
-const uint kLanes = 1024, kBins = 256;
-shared uint counts[kBins];
-shared uint listed, found, chosen_bin;
+const uint kLanes = 1024, kBins = 256, kRuns = 16;
+shared uint counts[kBins], run_counts[kRuns];
+shared uint listed, found, chosen_bin, chosen_rank;
 shared float total;  // of a chain
 shared bool is_whole;
 
@@ -123,18 +123,22 @@ uint key_of_rank(uint64_t x, uint cols, uint rank) {
       if (shift == 24 || key >> (shift + 8) == begin) atomicAdd(counts[key >> shift & 255u], 1u);
     }
     meet();
-    for (uint width = 1; width < kBins; width *= 2) {
-      const uint before = lane < kBins && lane >= width ? counts[lane - width] : 0;
-      meet();
-      if (lane < kBins) counts[lane] += before;
-      meet();
+    if (lane < kRuns) {
+      uint sum = 0;
+      for (uint k = 0; k < kBins / kRuns; ++k) sum += counts[lane * (kBins / kRuns) + k];
+      run_counts[lane] = sum;
     }
-    if (lane < kBins && counts[lane] >= rank && (lane == 0 || counts[lane - 1] < rank)) chosen_bin = lane;
     meet();
-    const uint bin = chosen_bin;
-    rank -= bin == 0 ? 0 : counts[bin - 1];
-    begin = begin << 8 | bin;
+    if (lane == 0) {
+      uint bin = 0, left = rank;
+      for (; run_counts[bin / (kBins / kRuns)] < left; bin += kBins / kRuns) left -= run_counts[bin / (kBins / kRuns)];
+      for (; counts[bin] < left; ++bin) left -= counts[bin];
+      chosen_bin = bin;
+      chosen_rank = left;
+    }
     meet();
+    begin = begin << 8 | chosen_bin;
+    rank = chosen_rank;
   }
   return begin;
 }
@@ -170,35 +174,19 @@ void order_in_tile(uint width, bool mirrored) {
   }
   meet();
 }
-/// Written out, as lavapipe counts the turns of loops.
-void order_below(uint width) {
-  if (width > 512) order_in_tile(512, false);
-  if (width > 256) order_in_tile(256, false);
-  if (width > 128) order_in_tile(128, false);
-  if (width > 64) order_in_tile(64, false);
-  if (width > 32) order_in_tile(32, false);
-  if (width > 16) order_in_tile(16, false);
-  if (width > 8) order_in_tile(8, false);
-  if (width > 4) order_in_tile(4, false);
-  if (width > 2) order_in_tile(2, false);
-  if (width > 1) order_in_tile(1, false);
-}
-
-/// Sorts each tile, or merges the two halves of each where wider pairs have been compared.
+/// Sorts each tile, or merges the two halves of each where wider pairs have been compared. Two widths in a turn, as
+/// lavapipe counts turns; not all in one, as there each meeting adds to the state of a lane.
 void order_tiles(List list, uint count, bool merges) {
   for (uint begin = 0; begin < count; begin += kLanes) {
     const uint i = begin + lane_id();
     tile_keys[lane_id()] = i < count ? kept_at(list.keys, i) : 0xffffffffu;
     tile_ids[lane_id()] = i < count ? kept_at(list.ids, i) : 0xffffffffu;
     meet();
-    if (merges) {
-      order_below(kLanes);
-    } else {
-      for (uint width = 1; width < kLanes && width < count; width *= 2) {
-        order_in_tile(width, true);
-        order_below(width);
+    for (uint size = merges ? kLanes : 2; size <= kLanes && size < 2 * count; size *= 2)
+      for (uint width = size / 2; width > 0; width /= 4) {
+        order_in_tile(width, !merges && width == size / 2);
+        if (width > 1) order_in_tile(width / 2, false);
       }
-    }
     if (i < count) {
       keep(list.keys, i, tile_keys[lane_id()]);
       keep(list.ids, i, tile_ids[lane_id()]);
@@ -228,11 +216,9 @@ void order_far(List list, uint count, uint width, bool mirrored) {
 }
 
 void order(List list, uint count) {
-  order_tiles(list, count, false);
-  for (uint size = kLanes; size < count; size *= 2) {
-    order_far(list, count, size, true);
-    for (uint width = size / 2; width >= kLanes; width /= 2) order_far(list, count, width, false);
-    order_tiles(list, count, true);
+  for (uint size = kLanes / 2; size == kLanes / 2 || size < count; size *= 2) {
+    for (uint width = size; width >= kLanes; width /= 2) order_far(list, count, width, width == size);
+    order_tiles(list, count, size >= kLanes);
   }
 }
 
@@ -308,15 +294,6 @@ uint first_with(List list, uint from, uint count, uint summed, float enough, boo
   return first;
 }
 
-/// How many of `count` candidates top-p keeps.
-uint keep_top_p(Request r, List list, uint count) {
-  if (r.top_p >= 1.0) return count;
-  const uint summed = add_up(list, count, 0.0);
-  real enough = r.top_p * total;
-  const uint last = first_with(list, r.min_keep < 1 ? 0 : r.min_keep - 1, count, summed, enough, false);
-  return min(last, count - 1) + 1;
-}
-
 /// How many of `count` candidates min-p keeps.
 uint keep_min_p(Request r, List list, uint count) {
   if (r.min_p <= 0.0) return count;
@@ -350,14 +327,21 @@ real uniform_of(Request r) {
   return float(counter.x >> 8) * 5.9604644775390625e-08;
 }
 
-/// From candidates in their order.
+/// From candidates in their order: those that top-p keeps, of these those that min-p keeps, and the draw.
 uint draw(Request r, List list, uint count) {
-  real top = listed_at(list, 0, r.temperature);
-  if (magnitude_of(top) == infinity()) return kept_at(list.ids, 0);
-  const uint summed = add_up(list, count, r.temperature);
-  real target = uniform_of(r) * total;
-  const uint drawn = first_with(list, 0, count, summed, target, true);
-  return kept_at(list.ids, min(drawn, count - 1));
+  for (uint draws = r.top_p >= 1.0 ? 1 : 0; draws < 2; ++draws) {
+    real bound = r.top_p;
+    if (draws == 1) {
+      count = keep_min_p(r, list, count);
+      if (magnitude_of(listed_at(list, 0, r.temperature)) == infinity()) return kept_at(list.ids, 0);
+      bound = uniform_of(r);
+    }
+    const uint summed = add_up(list, count, draws == 1 ? r.temperature : 0.0);
+    bound = bound * total;
+    const uint from = draws == 1 || r.min_keep < 1 ? 0 : r.min_keep - 1;
+    count = min(first_with(list, from, count, summed, bound, draws == 1), count - 1) + 1;
+  }
+  return kept_at(list.ids, count - 1);
 }
 
 uint choose(Request r, uint64_t x, uint cols, List list) {
@@ -372,8 +356,6 @@ uint choose(Request r, uint64_t x, uint cols, List list) {
   uint count = list_to(last, x, cols, list);
   order(list, count);
   if (!keeps_all) count = min(count, r.top_k);
-  count = keep_top_p(r, list, count);
-  count = keep_min_p(r, list, count);
   return draw(r, list, count);
 }
 

@@ -32,7 +32,7 @@ static_assert(ends(turns("ssm_delta_net", {650, 8, 16, 128, 128})));
 static_assert(!ends(turns("ssm_delta_net", {670, 8, 16, 128, 128})));
 static_assert(ends(turns("moe_route", {1024, 8, 1, 1, 0, 0, 0})));
 static_assert(ends(turns("argmax", {262'144})));
-static_assert(ends(turns("sample", {524'288, 64, 64})) && !ends(turns("sample", {540'000, 64, 64})));
+static_assert(ends(turns("sample", {275'000, 64, 64})) && !ends(turns("sample", {285'000, 64, 64})));
 
 struct VulkanLoopTurns : VulkanTest {};
 
@@ -77,7 +77,7 @@ TEST_F(VulkanLoopTurns, SoAreMixers) {
 /// Every logit is a candidate, and has a part in both sums.
 TEST_F(VulkanLoopTurns, SoIsTheSampler) {
   std::mt19937 random(34);
-  SampledRows rows(random, 1, 524'288, 0.5f);
+  SampledRows rows(random, 1, 275'000, 0.5f);
   rows.requests[0].top_p = 0.9999f;
   DeviceKernels kernels;
   expect_sampled(kernels, rows);

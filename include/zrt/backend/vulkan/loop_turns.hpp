@@ -55,10 +55,11 @@ constexpr std::uint64_t routing_turns(std::uint64_t experts) noexcept {
 /// Of a row whose candidates are all sorted and added up twice, in tiles of 1024.
 constexpr std::uint64_t sampling_turns(std::uint64_t cols, std::uint64_t history, std::uint64_t biases) noexcept {
   const std::uint64_t tiles = parts_of(cols, 1024);
-  std::uint64_t order = tiles * 12 + 2, widths = 0;
-  for (std::uint64_t size = 1024; size < cols; size *= 2) order += ++widths * (parts_of(cols, 2048) + 2) + tiles + 3;
+  std::uint64_t order = tiles * 52 + 3, widths = 0;
+  for (std::uint64_t size = 1024; size < cols; size *= 2)
+    order += ++widths * (parts_of(cols, 2048) + 2) + tiles * 9 + 4;
   const std::uint64_t sums = 2 * (tiles * 34 + 1);
-  return 11 * (tiles + 1) + 60 + order + sums + 3 * (parts_of(history, 1024) + 1) + biases + 12;
+  return 11 * (tiles + 1) + 300 + order + sums + 3 * (parts_of(history, 1024) + 1) + biases + 12;
 }
 
 }  // namespace detail
@@ -83,7 +84,7 @@ constexpr std::uint64_t sampling_turns(std::uint64_t cols, std::uint64_t history
   if (family == "ssm_delta_net") return detail::delta_net_turns(value(0), value(3), value(4));
   if (family == "moe_route") return detail::routing_turns(value(0));
   if (family == "expert_sum") return value(1) + 1;
-  if (family == "argmax") return detail::parts_of(value(0), 1024) + 12;
+  if (family == "argmax") return detail::parts_of(value(0), 1024) + 66;
   if (family == "sample") return detail::sampling_turns(value(0), value(1), value(2));
   // Norms take two passes at most over a run by sixteen lanes, and one by all.
   if (family == "rms_norm" || family == "residual_rms_norm" || family == "layer_norm_runs" ||
