@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/model_choice.cpp: reads names and files of models, and whose each adapter is.
 #include "model_choice.hpp"
+#include <zrt/text/detail/unicode.hpp>
 
 #include <filesystem>
 #include <set>
 
 namespace program {
 namespace {
+
+/// A name that JSON and figures can hold, whatever bytes the file's name has.
+std::string shown_name_of(const std::string& path) {
+  const std::string stem = std::filesystem::path(path).stem().string();
+  std::string name;
+  for (std::size_t at = 0; at < stem.size();) {
+    const zrt::text::detail::CodePoint c = zrt::text::detail::decode(stem, at);
+    name += c.valid ? stem.substr(at, c.length) : "\xef\xbf\xbd";
+    at += c.length;
+  }
+  return name;
+}
+
+bool is_utf8(const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const zrt::text::detail::CodePoint c = zrt::text::detail::decode(text, at);
+    if (!c.valid) return false;
+    at += c.length;
+  }
+  return true;
+}
 
 /// A path may have an equals sign: what is a file as it stands is no name with a file.
 zrt::Result<NamedModel> named_model(const std::string& text, bool needs_name) {
@@ -23,7 +45,7 @@ zrt::Result<NamedModel> named_model(const std::string& text, bool needs_name) {
   if (has_name || needs_name)
     return zrt::fail(zrt::Errc::invalid_argument, "--model is '", std::string_view(text),
                      "', expected NAME=FILE of each of several models");
-  return NamedModel{std::filesystem::path(text).stem().string(), text};
+  return NamedModel{shown_name_of(text), text};
 }
 
 /// The texts of MODEL:NAME=FILE for one model, without it.
@@ -55,6 +77,8 @@ zrt::Result<std::vector<NamedModel>> named_models(const std::vector<std::string>
     model->adapters = std::move(*named);
     bool fresh = names.insert(model->name).second;
     for (const NamedAdapter& adapter : model->adapters) fresh = names.insert(adapter.name).second && fresh;
+    for (const std::string& name : names)
+      if (!is_utf8(name)) return zrt::fail(zrt::Errc::invalid_argument, "the name of a model is no UTF-8");
     if (!fresh)
       return zrt::fail(zrt::Errc::invalid_argument, "a name of model '", std::string_view(model->name),
                        "' or of its adapters is another model's too");

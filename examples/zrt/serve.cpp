@@ -14,13 +14,18 @@
 #include <pthread.h>
 #include <random>
 #include <sys/resource.h>
+#include <thread>
 
 namespace program {
 namespace {
 
 using namespace server;
 
-constexpr std::chrono::milliseconds kLastAnswers{2000};
+/// For the last answers to leave: this share of the time of a drain, within these bounds.
+constexpr int kLastAnswersShare = 4;
+constexpr std::chrono::milliseconds kLeastLastAnswers{200}, kMostLastAnswers{2000};
+/// That the tenants of an old and a new file of keys are both served.
+constexpr std::chrono::milliseconds kBothFiles{100};
 constexpr std::size_t kMostWork = 1024;
 /// Of the largest size, that are read or wait at one time.
 constexpr std::size_t kMostBodies = 16;
@@ -156,9 +161,19 @@ bool is_loopback(const std::string& host) {
 void reload_keys(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine) {
   auto tenants = tenants_of(o.keys);
   if (!tenants) return warn("the keys stay as they were: " + describe(tenants.error()));
-  if (auto set = engine.set_tenants(*tenants); !set)
+  // A key that moves to a tenant of another name is one of a tenant that is served at any moment: while the keys change,
+  // and requests that were read with the old ones reach the engine, it serves the tenants of both files, if it has room.
+  const std::vector<Tenant> before = keys.all();
+  const bool both = engine.set_tenants(with_those_of(*tenants, before)).has_value();
+  if (both) {
+    keys.replace(*tenants);
+    std::this_thread::sleep_for(kBothFiles);
+  }
+  if (auto set = engine.set_tenants(*tenants); !set) {
+    if (both) keys.replace(before);
     return warn("the keys stay as they were: " + describe(set.error()));
-  keys.replace(std::move(*tenants));
+  }
+  if (!both) keys.replace(std::move(*tenants));
   note("the keys were read again");
 }
 
@@ -189,9 +204,15 @@ zrt::Result<std::shared_ptr<TlsContext>> tls_of(const ServeOptions& o) {
   return TlsContext::open({o.tls_certificate, o.tls_key});
 }
 
-/// Lets requests finish until the deadline or a second signal.
+/// Time of a drain that is left to clients to read the last of their answers.
+std::chrono::milliseconds last_answers(const ServeOptions& o) {
+  const std::chrono::milliseconds whole = std::chrono::seconds(o.drain_seconds);
+  return std::clamp(whole / kLastAnswersShare, kLeastLastAnswers, kMostLastAnswers);
+}
+
+/// Lets requests finish until the deadline, with the time for the last answers before it, or a second signal.
 void drain(const ServeOptions& o, const Api& api, EngineLoop& engine, const sigset_t& set) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(o.drain_seconds);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(o.drain_seconds) - last_answers(o);
   // What is read goes to the engine before it is counted as read, so this order misses none.
   while (api.reads() || !engine.drain(std::chrono::milliseconds(0))) {
     const timespec tenth{0, 100'000'000};
@@ -244,7 +265,7 @@ int serve_model(const ServeOptions& o) {
   note("no new requests; those that run may finish");
   api.drain();
   drain(o, api, engine, signals);
-  (*server)->stop(kLastAnswers);
+  (*server)->stop(last_answers(o));
   // What the engine says goes to the pool, and what the pool does to both.
   engine.stop();
   work.reset();

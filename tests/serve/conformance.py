@@ -261,6 +261,10 @@ def absent_and_unknown_fields(s):
     assert len(many) <= 512 and many.endswith(", ..."), many
     del body["shiny"]
     assert "x-zrt-ignored-fields" not in s.ask("POST", CHAT, body)[1]
+    inside = {"stream": True, "stream_options": {"odd": 1, "include_obfuscation": False}, "top_odd": 1,
+              "response_format": {"type": "text", "odd": 2}}
+    assert sorted(s.ask("POST", CHAT, {**body, **inside})[1]["x-zrt-ignored-fields"].split(", ")) == [
+        "response_format.odd", "stream_options.odd", "top_odd"]
 
 
 @case
@@ -724,6 +728,34 @@ def a_page(s):
     assert b"http://" not in body.replace(b"http://www.w3.org", b"") and b"https://" not in body
 
 
+def embeddings_are_load_and_count_as_refused(program, model):
+    """Texts to embed wait and run as answers do, for routers and for quotas."""
+    key = "alice-key-0123456789"
+    keys = {"tenants": [{"id": "alice", "keys": [key], "slots": 1, "queue": 2}]}
+    body = {"model": "bard", "input": ["word " * 200] * 40}
+    with Server(program, model, "--embeddings", "--context", "256", "--metrics-compat", "vllm", keys=keys) as s:
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(s.ask("POST", "/v1/embeddings", body, key=key)))
+                   for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        seen = set()
+        while any(thread.is_alive() for thread in threads):
+            load = s.ask("GET", "/v1/load", key=key)[2]
+            seen.add((load["running"], load["waiting"]))
+            seen.add(("vllm", s.metric("vllm:num_requests_running", key), s.metric("vllm:num_requests_waiting", key)))
+        for thread in threads:
+            thread.join()
+        assert {(1, 2), ("vllm", 1, 2)} <= seen, seen
+        assert sorted(status for status, _, _ in answers) == [200, 200, 200, 429, 429], answers
+        for status, fields, _ in answers:
+            assert fields["x-ratelimit-limit-requests"] == "3", fields
+            assert status == 200 or fields["x-ratelimit-remaining-requests"] == "0", fields
+        assert {fields["x-ratelimit-remaining-requests"] for status, fields, _ in answers if status == 200} == {"2", "1", "0"}
+        assert s.ask("GET", "/v1/tenants/alice/usage", key=key)[2]["refused"] == 2
+        s.wait_idle(key=key)
+
+
 def embeddings(program, model):
     with Server(program, model, "--embeddings", "--context", "256") as s:
         def ask(text, **fields):
@@ -997,8 +1029,8 @@ NUMBERS = {
     105: "operation:slow_and_many_clients",
 }
 # Cases with servers of their own.
-ALONE = {one.__name__: one for one in (embeddings, other_addresses, names_in_paths, tools_without_a_description,
-                                            constrained_answers_are_content)}
+ALONE = {one.__name__: one for one in (embeddings, embeddings_are_load_and_count_as_refused, other_addresses, names_in_paths,
+                                       tools_without_a_description, constrained_answers_are_content)}
 
 
 def every_number_has_its_proof():

@@ -92,6 +92,15 @@ TEST(TenantKeys, FaultsShowNoKey) {
   }
 }
 
+TEST(TenantKeys, TenantsOfTwoFilesTogether) {
+  std::vector<Tenant> before{{.id = "a"}, {.id = "b"}}, now{{.id = "b"}, {.id = "c"}};
+  for (Tenant& tenant : before) tenant.quota.reserved_pages = 7;
+  const std::vector<Tenant> both = with_those_of(now, before);
+  ASSERT_EQ(both.size(), 3u);
+  EXPECT_EQ(both[0].id + both[1].id + both[2].id, "bca");
+  EXPECT_EQ(both[2].quota.reserved_pages, 0u);
+}
+
 TEST(TenantKeys, TextsAreEqualOnlyAsAWhole) {
   EXPECT_TRUE(equal_in_constant_time("abc", "abc"));
   for (const char* other : {"", "ab", "abcd", "abd", "abcabc"})

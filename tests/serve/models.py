@@ -114,6 +114,23 @@ def what_is_in_memory_is_the_admins_to_see(program, model):
             assert "state" not in bobs[0][1] and "state" in views[0][1], (bobs[0], views[0])
 
 
+def names_of_files_are_texts(program, model):
+    """A file whose name is no UTF-8 has a name that it can be asked by."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder.encode(), b"a\xff.gguf")
+        os.symlink(model, path)
+        with Server(program, os.fsdecode(path), "--context", "128", "--alias", "x") as s:
+            assert answer(s, "x")
+        with Server(program, [os.fsdecode(path)], "--context", "128", alias=False) as s:
+            name = s.ask("GET", "/v1/models")[2]["data"][0]["id"]
+            assert name == "a\ufffd", name
+            assert answer(s, name) and s.ask("GET", "/v1/models/a%EF%BF%BD")[0] == 200
+            assert f'model_name="{name}"' in s.ask("GET", "/metrics")[2].decode()
+        run = subprocess.run([program, "serve", "--port", "0", "--model", model, "--alias", b"\xff"], capture_output=True,
+                             text=True, timeout=30, check=False)
+        assert run.returncode == 2 and "UTF-8" in run.stderr, run
+
+
 def slips_are_named(program, model):
     def said(*given):
         run = subprocess.run([program, "serve", "--port", "0", *given], capture_output=True, text=True, timeout=30,
@@ -133,6 +150,7 @@ def slips_are_named(program, model):
 
 
 CASES = {case.__name__: case for case in (each_answers_as_alone, usage_is_by_model, what_is_in_memory_is_the_admins_to_see,
+                                            names_of_files_are_texts,
                                             slips_are_named)}
 
 if __name__ == "__main__":

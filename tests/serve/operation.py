@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from server import Server, run_all, events_of
@@ -387,6 +388,51 @@ def drained(program, model):
         assert s.process.wait(timeout=60) == 0
 
 
+def keys_that_move_are_served(program, model):
+    """A key whose tenant gets another name is never refused while the file is read again."""
+    key = "a-key-that-moves-0001"
+    with Server(program, model, "--context", "256", keys={"tenants": [{"id": "t0", "keys": [key]}]}) as s:
+        found, ends = {}, threading.Event()
+
+        def ask():
+            while not ends.is_set():
+                status = s.ask("POST", "/v1/completions", {**BODY, "max_tokens": 1}, key=key)[0]
+                found[status] = found.get(status, 0) + 1
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for i in range(1, 13):
+            s.write_keys({"tenants": [{"id": f"t{i}", "keys": [key]}]})
+            s.process.send_signal(signal.SIGHUP)
+            for _ in range(100):
+                if s.text().count("the keys were read again") == i:
+                    break
+                time.sleep(0.05)
+        ends.set()
+        for thread in threads:
+            thread.join()
+        assert set(found) == {200}, found
+
+
+def a_drain_is_no_longer_than_it_says(program, model):
+    """Also with a client that reads nothing; who is in the middle of a request hears that the server goes."""
+    with Server(program, model, "--context", "4096", "--drain", "3") as s:
+        with s.open_socket() as unread, s.open_socket() as begun:
+            body = json.dumps({**LONG, "max_tokens": 4000, "stream": True, "logprobs": 5}).encode()
+            head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            unread.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            begun.sendall(head + b"Content-Length: 100\r\n\r\n{")
+            s.wait_taken()
+            time.sleep(1)
+            began = time.monotonic()
+            s.process.send_signal(signal.SIGTERM)
+            assert s.process.wait(timeout=60) == 0
+            assert time.monotonic() - began < 3.5, time.monotonic() - began
+            answer = begun.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 503 ") and b"shutting down" in answer, answer
+
+
 def ended_by_a_second_signal(program, model):
     with Server(program, model, "--context", "4096") as s:
         _, answer = long_stream(s, 4000)
@@ -623,7 +669,7 @@ def ten_thousand_connections(program, model):
 
 
 CASES = {case.__name__: case for case in (
-    keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, choices_share_a_prompt, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
+    keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, choices_share_a_prompt, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, a_drain_is_no_longer_than_it_says, keys_that_move_are_served, ended_by_a_second_signal, full_queues, slow_and_many_clients,
     clients_that_do_not_read, clients_that_read_late, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 # In which the server's clock alone does something for most of half a minute.

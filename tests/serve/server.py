@@ -18,7 +18,7 @@ class Server:
 
     tls = None  # how its clients speak TLS
 
-    def __init__(self, program, model, *options, keys=None, secure=False):
+    def __init__(self, program, model, *options, keys=None, secure=False, alias=True):
         self.folder = tempfile.TemporaryDirectory()
         self.log_path = os.path.join(self.folder.name, "log")
         self.keys_path = os.path.join(self.folder.name, "keys.json")
@@ -33,7 +33,7 @@ class Server:
         self.log = open(self.log_path, "wb")
         models = [model] if isinstance(model, str) else model
         given = [word for each in models for word in ("--model", each)]
-        if len(models) == 1 and "--alias" not in options:
+        if alias and len(models) == 1 and "--alias" not in options:
             options = ("--alias", "bard", *options)
         self.process = subprocess.Popen(
             [program, "serve", *given, "--port", "0", "--threads", "1", *options],

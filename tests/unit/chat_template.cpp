@@ -171,6 +171,12 @@ TEST(ChatTemplate, RendersAsJinjaDoes) {
   }
 }
 
+// As python3-jinja2 does: every mark that ends a line to Python becomes a new line.
+TEST(ChatTemplate, IndentKnowsTheEndsOfLines) {
+  EXPECT_EQ(render("{{ x | indent(1) }}", R"({"x":"a\u0085b\u2028c\r\nd\re\u000bf\u000cg\u001ch\u0084i\n\nj"})"),
+            "a\n b\n c\n d\n e\n f\n g\n h\xc2\x84i\n\n j");
+}
+
 TEST(ChatTemplate, WholeNumbersKeepTheirDigits) {
   constexpr std::string_view source =
       "{{ x }} {{ x | tojson }} {{ [x] }} {{ x | int }} {{ x is integer }} {{ x is float }} {{ x is number }} "

@@ -108,6 +108,21 @@ TEST(ReplyParser, KeepsArgumentsAsTheyAreWritten) {
   expect("hermes", R"(<tool_call>{"name": "f", "\u0061rguments": {"a":1}}</tool_call>)", R"(C[f  {"a": 1}])");
 }
 
+TEST(ReplyParser, ReadsAListOfCalls) {
+  const auto calls = read_call_list(
+      R"([ {"name":"f" , "arguments":{ "x": 1234567890123456.12345678901234560}},
+  {"name": "g", "arguments": {}} ])");
+  ASSERT_TRUE(calls);
+  ASSERT_EQ(calls->size(), 2u);
+  EXPECT_EQ((*calls)[0].text.view(), R"({ "x": 1234567890123456.12345678901234560})");
+  EXPECT_EQ((*calls)[1].name.view(), "g");
+  for (const char* none : {"", "[", "[1]", R"([{"name":"f","arguments":{}}, 1])", R"([{"arguments":{}}])"}) {
+    const auto read = read_call_list(none);
+    ASSERT_TRUE(read) << none;
+    EXPECT_TRUE(read->empty()) << none;
+  }
+}
+
 TEST(ReplyParser, MarksWithinStringsAreText) {
   expect("hermes", R"(<tool_call>{"name": "f", "arguments": {"a": "\"</tool_call>"}}</tool_call>x)",
          R"(C[f  {"a": "\"</tool_call>"}]T[x])");

@@ -99,12 +99,13 @@ void Answer::take_taken(const Said& said) {
   begin_choice(said.choice);
 }
 
-/// Tells a tenant how many more choices it may have.
+void show_quota(Exchange& exchange, std::uint64_t most_open, std::uint64_t open) {
+  exchange.add_header("X-RateLimit-Limit-Requests", std::to_string(most_open));
+  exchange.add_header("X-RateLimit-Remaining-Requests", std::to_string(most_open - std::min(open, most_open)));
+}
+
 void Answer::show_quota() {
-  if (!request_.most_open) return;
-  exchange_->add_header("X-RateLimit-Limit-Requests", std::to_string(*request_.most_open));
-  exchange_->add_header("X-RateLimit-Remaining-Requests",
-                        std::to_string(*request_.most_open - std::min(tenant_open_, *request_.most_open)));
+  if (request_.most_open) server::show_quota(*exchange_, *request_.most_open, tenant_open_);
 }
 
 void Answer::take_end(const Said& said) {

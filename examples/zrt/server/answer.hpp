@@ -110,4 +110,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
 /// Answers with an error.
 void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics);
 
+/// Tells a tenant how many choices, or requests for vectors, it may have open, and how many more.
+void show_quota(Exchange& exchange, std::uint64_t most_open, std::uint64_t open);
+
 }  // namespace program::server

@@ -482,11 +482,14 @@ void Api::embedding(const Call& call) {
       }
     });
   };
+  const std::optional<std::uint64_t> most = most_open(call.tenant.quota);
+  if (most) job->taken = [&](std::uint64_t open) { show_quota(*call.exchange, *most, open); };
   using Refusal = EngineLoop::Refusal;
-  switch (services_.engine.embed(std::move(job), most_open(call.tenant.quota))) {
+  switch (services_.engine.embed(std::move(job), most)) {
     case Refusal::none:
       return;
     case Refusal::tenant_full:
+      show_quota(*call.exchange, *most, *most);
       throw tenant_full(1);
     case Refusal::queue_full:
       throw unavailable("too many requests wait; try again");

@@ -111,9 +111,9 @@ void ChatAnswer::add_call(std::uint32_t choice, std::string_view id, std::string
 }
 
 void ChatAnswer::add_forced_calls(std::uint32_t choice) {
-  const Json calls = Json::parse(messages_[choice].forced, nullptr, false);
-  if (!calls.is_array()) return;
-  for (const Json& call : calls) add_call(choice, {}, call["name"].get<std::string>(), text_of(call["arguments"]));
+  const auto calls = zrt::text::chat::read_call_list(messages_[choice].forced);
+  if (!calls) return;
+  for (const Piece& call : *calls) add_call(choice, {}, call.name.view(), std::string(call.text.view()));
 }
 
 void ChatAnswer::send_delta(std::uint32_t choice, Json delta, Json probabilities, const char* finish) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/chat_request.cpp: messages, tools and formats of a chat.
 #include "chat_request.hpp"
+#include "prompt_field.hpp"
 #include "tools.hpp"
 
 #include <algorithm>
@@ -146,18 +147,18 @@ std::vector<std::int32_t> tokens_of(const chats::ChatPrompt& prompt, const Serve
   const zrt::text::Tokenizer& tokenizer = *model.tokenizer;
   // Most templates write the token that begins a text; then the tokenizer does not.
   const bool begun = tokenizer.bos() && prompt.view().starts_with(tokenizer.token_text(*tokenizer.bos()));
-  auto ids =
-      tokenizer.encode(prompt.view(), {.add_special = !begun, .parse_special = true, .given = prompt.given.span()});
-  if (!ids) throw api_error(ids.error(), "messages");
-  return {ids->begin(), ids->end()};
+  return encode_prompt(prompt.view(), {.add_special = !begun, .parse_special = true, .given = prompt.given.span()},
+                       "messages", model);
 }
 
 /// The schema that an answer must match, or null.
-Json read_format(Fields& fields) {
+Json read_format(Fields& fields, std::vector<std::string>& ignored) {
   const Json* format = fields.find("response_format");
   if (format == nullptr) return nullptr;
   Fields inner(expect_object(*format, "response_format"), "response_format");
   const std::string type = expect_text(inner.required("type"), "response_format.type");
+  inner.ignore({"json_schema"});
+  inner.name_unknown(ignored);
   if (type == "text") return nullptr;
   if (type == "json_object") return {{"type", "object"}};
   if (type != "json_schema")
@@ -168,6 +169,8 @@ Json read_format(Fields& fields) {
   (void)expect_text(schema.required("name"), path + ".name");
   (void)schema.boolean("strict");
   (void)schema.text("description");
+  schema.ignore({"schema"});
+  schema.name_unknown(ignored);
   return expect_object(schema.required("schema"), path + ".schema");
 }
 
@@ -189,7 +192,7 @@ std::shared_ptr<const chats::ToolParameters> tool_parameters(const Tools& tools)
 /// What an answer must match.
 void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, const std::string& owner, Asked& choice,
                   GenerationRequest& request) {
-  const Json schema = read_format(fields);
+  const Json schema = read_format(fields, request.ignored);
   if (!schema.is_null() && !tools.list.empty())
     throw bad_field("response_format",
                     "'response_format' and tools that may be called exclude each other; "
@@ -253,7 +256,7 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model, 
   choice.tokens = tokens_of(prompt, model);
   fit_context(model, "messages", most, choice);
   add_choices(choice, count, request);
-  request.ignored = fields.unknown();
+  fields.name_unknown(request.ignored);
   return request;
 }
 

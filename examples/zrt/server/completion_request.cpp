@@ -60,7 +60,7 @@ GenerationRequest read_completion_request(const Json& body, const ServedModel& m
     add_choices(choice, count, request);
     request.echoes.resize(request.choices.size(), echo ? text_of_prompt(prompt, model) : std::string());
   }
-  request.ignored = fields.unknown();
+  fields.name_unknown(request.ignored);
   return request;
 }
 

@@ -37,7 +37,10 @@ struct EmbedJob {
   zrt::Pooling pooling = zrt::Pooling::last;
   std::function<void(zrt::Result<TextVectors>)> hear;
   std::function<bool()> gone;  ///< the client has left
-  TextVectors done{};          ///< of the first texts
+  /// Hears how many requests its tenant has, this one included, before anything of it is computed.
+  std::function<void(std::uint64_t)> taken{};
+  bool begun = false;  ///< a model reads the first of its texts
+  TextVectors done{};  ///< of the first texts
 
   [[nodiscard]] bool is_done() const { return done.size() == texts.size(); }
 };
@@ -64,6 +67,11 @@ class EmbedQueue {
   [[nodiscard]] std::uint64_t idle_ns(std::uint64_t now);
   /// Charges a piece to its tenant. Returns how many tokens it had.
   std::uint64_t charge(const Piece& piece);
+  /// Visits all requests.
+  template <class F> void each(F visit) const {
+    for (const auto& [tenant, share] : shares_)
+      for (const auto& job : share.jobs) visit(*job);
+  }
   /// Takes out a request that is done or given up.
   [[nodiscard]] std::unique_ptr<EmbedJob> take(const EmbedJob& job);
   /// Takes out all.

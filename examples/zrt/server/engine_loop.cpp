@@ -124,8 +124,13 @@ EngineLoop::Refusal EngineLoop::embed(std::unique_ptr<EmbedJob> job, std::option
   const std::lock_guard lock(mutex_);
   if (aborts_ || ends_ || open_ + 1 > most_) return Refusal::queue_full;
   std::uint64_t& of_tenant = embeds_open_[job->tenant];
-  if (most_open && of_tenant >= *most_open) return Refusal::tenant_full;
+  if (most_open && of_tenant >= *most_open) {
+    refused_.emplace_back(job->tenant, job->model);
+    changed_.notify_all();
+    return Refusal::tenant_full;
+  }
   ++of_tenant;
+  if (job->taken) job->taken(of_tenant);
   ++open_;
   embeds_.push_back(std::move(job));
   changed_.notify_all();
@@ -173,7 +178,7 @@ void EngineLoop::run() {
 void EngineLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto is_called = [this] {
     return ends_ || aborts_ || !started_.empty() || !ready_.empty() || !arrived_.empty() || !embeds_.empty() ||
-           !cancelled_.empty() || !paused_.empty() || change_ != nullptr;
+           !cancelled_.empty() || !paused_.empty() || !refused_.empty() || change_ != nullptr;
   };
   if (left_ == 0 && embedding_.empty()) return changed_.wait(lock, is_called);
   const std::uint64_t idle = left_ != 0 ? models_.idle_ns() : embedding_.idle_ns(now_ns());
@@ -189,6 +194,8 @@ bool EngineLoop::collect() {
   arrived_.clear();
   for (auto& job : embeds_) embedding_.push(std::move(job));
   embeds_.clear();
+  for (const auto& [tenant, model] : std::exchange(refused_, {}))
+    tenants_.charge(tenant, model, {.requests_refused = 1});
   ending_.insert(ending_.end(), cancelled_.begin(), cancelled_.end());
   cancelled_.clear();
   pausing_ = std::exchange(paused_, {});
@@ -363,6 +370,8 @@ void EngineLoop::run_embeddings() {
     if (brought.error().code() == zrt::Errc::capacity_exceeded) return;
     return end_embedding(job, &brought.error());
   }
+  // The rest of the loop does not come to it before the piece is computed.
+  if (!std::exchange(job.begun, true)) show_load();
   std::vector<zrt::EmbedInput> inputs;
   for (std::size_t i = 0; i < piece.count; ++i) inputs.push_back({.tokens = job.texts[job.done.size() + i]});
   const auto found = models_.engine(job.model).embed(inputs, {.pooling = job.pooling});
@@ -545,6 +554,10 @@ void EngineLoop::show_load() {
     ++(processed != 0 ? loads[m].running : loads[m].waiting);
   }
   each_follower([&](const Follower& f) { ++loads[static_cast<std::size_t>(f.job->choices[f.index].model)].waiting; });
+  embedding_.each([&](const EmbedJob& job) {
+    ModelLoad& load = loads[static_cast<std::size_t>(job.model)];
+    ++(job.begun ? load.running : load.waiting);
+  });
   for (std::uint32_t m = 0; m < loads.size(); ++m) {
     const zrt::ModelId model{m};
     ModelLoad& load = loads[m];
@@ -565,6 +578,9 @@ void EngineLoop::show_slots() {
   each_follower([&](const Follower& f) {
     const Asked& asked = f.job->choices[f.index];
     slots[static_cast<std::size_t>(asked.model)].push_back({asked.tenant, asked.adapter_name, 0});
+  });
+  embedding_.each([&](const EmbedJob& job) {
+    slots[static_cast<std::size_t>(job.model)].push_back({.tenant = job.tenant, .embeds = job.begun});
   });
   for (std::uint32_t m = 0; m < slots.size(); ++m) metrics_.set_slots(zrt::ModelId{m}, std::move(slots[m]));
 }

@@ -46,7 +46,8 @@ class EngineLoop {
   /// Choices that it takes at most.
   [[nodiscard]] std::size_t most() const { return most_; }
   enum class Refusal : std::uint8_t { none, queue_full, tenant_full };
-  /// Queues texts of one request, which are dropped where the client has `gone`. Its tenant may have `most_open` of them.
+  /// Queues texts of one request, which are dropped where the client has `gone`. Its tenant may have `most_open` of them;
+  /// one more is counted as refused.
   [[nodiscard]] Refusal embed(std::unique_ptr<EmbedJob> job, std::optional<std::uint64_t> most_open);
 
   /// Waits until nothing is left, at most this long.
@@ -129,7 +130,8 @@ class EngineLoop {
   std::condition_variable emptied_;
   std::deque<Job> arrived_;
   std::vector<std::unique_ptr<EmbedJob>> embeds_;
-  std::map<std::string, std::uint64_t> embeds_open_;  ///< of each tenant, those that run included
+  std::vector<std::pair<std::string, zrt::ModelId>> refused_;  ///< texts beyond their tenant's quota
+  std::map<std::string, std::uint64_t> embeds_open_;           ///< of each tenant, those that run included
   std::vector<Ticket> cancelled_;
   std::vector<std::pair<Ticket, bool>> paused_;
   Change* change_ = nullptr;

@@ -14,9 +14,10 @@ std::string shown_number(double value) {
   return out.str();
 }
 
-[[noreturn]] void unexpected(const std::string& path, const Json& found, const std::string& expected, Shown shows) {
+[[noreturn]] void unexpected(const std::string& path, const Json& found, const std::string& expected,
+                             FaultShows shows) {
   constexpr std::size_t kMostShown = 60;
-  std::string shown = shows == Shown::value ? text_of(found) : std::string();
+  std::string shown = shows == FaultShows::value ? text_of(found) : std::string();
   if (shown.empty() || shown.size() > kMostShown) shown = std::string("a value of type ") + found.type_name();
   throw bad_field(path, "'" + path + "' is " + shown + ", expected " + expected);
 }
@@ -42,7 +43,7 @@ const Json& Fields::required(const char* name) {
 std::optional<bool> Fields::boolean(const char* name) {
   const Json* found = find(name);
   if (found == nullptr) return {};
-  if (!found->is_boolean()) unexpected(path_of(name), *found, "true or false", shown_);
+  if (!found->is_boolean()) unexpected(path_of(name), *found, "true or false", shows_);
   return found->get<bool>();
 }
 
@@ -52,7 +53,7 @@ std::optional<std::int64_t> Fields::integer(const char* name, std::int64_t least
   const bool fits = found->is_number_integer() &&
                     (!found->is_number_unsigned() || found->get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
   if (!fits || found->get<std::int64_t>() < least || found->get<std::int64_t>() > most)
-    unexpected(path_of(name), *found, "an integer of " + std::to_string(least) + ".." + std::to_string(most), shown_);
+    unexpected(path_of(name), *found, "an integer of " + std::to_string(least) + ".." + std::to_string(most), shows_);
   return found->get<std::int64_t>();
 }
 
@@ -61,14 +62,14 @@ std::optional<double> Fields::number(const char* name, double least, double most
   if (found == nullptr) return {};
   if (!found->is_number() || !std::isfinite(found->get<double>()) || found->get<double>() < least ||
       found->get<double>() > most)
-    unexpected(path_of(name), *found, "a number of " + shown_number(least) + ".." + shown_number(most), shown_);
+    unexpected(path_of(name), *found, "a number of " + shown_number(least) + ".." + shown_number(most), shows_);
   return found->get<double>();
 }
 
 std::optional<std::string> Fields::text(const char* name) {
   const Json* found = find(name);
   if (found == nullptr) return {};
-  return expect_text(*found, path_of(name), shown_);
+  return expect_text(*found, path_of(name), shows_);
 }
 
 std::vector<std::string> Fields::texts(const char* name, std::size_t most) {
@@ -76,8 +77,8 @@ std::vector<std::string> Fields::texts(const char* name, std::size_t most) {
   if (found == nullptr) return {};
   if (found->is_string()) return {found->get<std::string>()};
   std::vector<std::string> out;
-  for (const Json& one : expect_list(*found, path_of(name), shown_))
-    out.push_back(expect_text(one, element_path(path_of(name), out.size()), shown_));
+  for (const Json& one : expect_list(*found, path_of(name), shows_))
+    out.push_back(expect_text(one, element_path(path_of(name), out.size()), shows_));
   if (out.size() > most)
     throw bad_field(path_of(name), "'" + path_of(name) + "' has " + std::to_string(out.size()) +
                                        " elements, expected at most " + std::to_string(most));
@@ -91,16 +92,20 @@ std::vector<std::string> Fields::unknown() const {
   return out;
 }
 
-const Json& expect_object(const Json& json, const std::string& path, Shown shown) {
-  if (!json.is_object()) unexpected(path, json, "an object", shown);
+void Fields::name_unknown(std::vector<std::string>& paths) const {
+  for (const std::string& name : unknown()) paths.push_back(path_of(name));
+}
+
+const Json& expect_object(const Json& json, const std::string& path, FaultShows shows) {
+  if (!json.is_object()) unexpected(path, json, "an object", shows);
   return json;
 }
-const Json& expect_list(const Json& json, const std::string& path, Shown shown) {
-  if (!json.is_array()) unexpected(path, json, "a list", shown);
+const Json& expect_list(const Json& json, const std::string& path, FaultShows shows) {
+  if (!json.is_array()) unexpected(path, json, "a list", shows);
   return json;
 }
-const std::string& expect_text(const Json& json, const std::string& path, Shown shown) {
-  if (!json.is_string()) unexpected(path, json, "a string", shown);
+const std::string& expect_text(const Json& json, const std::string& path, FaultShows shows) {
+  if (!json.is_string()) unexpected(path, json, "a string", shows);
   return json.get_ref<const std::string&>();
 }
 std::string element_path(const std::string& path, std::size_t index) {

@@ -13,7 +13,7 @@
 namespace program::server {
 
 /// What a fault says of a value that was not expected.
-enum class Shown : bool {
+enum class FaultShows : bool {
   value,  ///< the value itself, where it is short
   type,   ///< its type alone, where a value may be a secret
 };
@@ -22,8 +22,8 @@ enum class Shown : bool {
 /// field by its path.
 class Fields {
  public:
-  explicit Fields(const Json& object, std::string path = {}, Shown shown = Shown::value)
-      : object_(object), path_(std::move(path)), shown_(shown) {}
+  explicit Fields(const Json& object, std::string path = {}, FaultShows shows = FaultShows::value)
+      : object_(object), path_(std::move(path)), shows_(shows) {}
 
   /// Null where the field is absent.
   [[nodiscard]] const Json* find(const char* name);
@@ -44,19 +44,23 @@ class Fields {
   }
   /// Names of the object that nobody asked for.
   [[nodiscard]] std::vector<std::string> unknown() const;
+  /// Puts their paths behind others.
+  void name_unknown(std::vector<std::string>& paths) const;
 
  private:
   const Json& object_;
   std::string path_;
-  Shown shown_;
+  FaultShows shows_;
   std::set<std::string, std::less<>> known_;
 };
 
 /// The object at `path`; throws where it is none.
-[[nodiscard]] const Json& expect_object(const Json& json, const std::string& path, Shown shown = Shown::value);
+[[nodiscard]] const Json& expect_object(const Json& json, const std::string& path,
+                                        FaultShows shows = FaultShows::value);
 /// The list at `path`; throws where it is none.
-[[nodiscard]] const Json& expect_list(const Json& json, const std::string& path, Shown shown = Shown::value);
-[[nodiscard]] const std::string& expect_text(const Json& json, const std::string& path, Shown shown = Shown::value);
+[[nodiscard]] const Json& expect_list(const Json& json, const std::string& path, FaultShows shows = FaultShows::value);
+[[nodiscard]] const std::string& expect_text(const Json& json, const std::string& path,
+                                             FaultShows shows = FaultShows::value);
 /// An index behind a path: messages[2].
 [[nodiscard]] std::string element_path(const std::string& path, std::size_t index);
 

@@ -71,6 +71,7 @@ void read_streaming(Fields& fields, GenerationRequest& request) {
   Fields inner(expect_object(*options, "stream_options"), "stream_options");
   request.include_usage = inner.boolean("include_usage").value_or(false);
   inner.ignore({"include_obfuscation"});
+  inner.name_unknown(request.ignored);
 }
 
 }  // namespace

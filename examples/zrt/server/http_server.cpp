@@ -206,6 +206,7 @@ class Connections : public std::enable_shared_from_this<Connections> {
   void refuse(Connection& c, int status, std::string_view reason) { refuse(c, status, reason, c.reader.head()); }
   void refuse(Connection& c, int status, std::string_view reason, const HttpRequest& head);
   void refuse_plain(const std::shared_ptr<Connection>& c);
+  void refuse_begun();
   void tell_read(Connection& c) const;
   void settle(const std::shared_ptr<Connection>& c);
   void linger(Connection& c);
@@ -229,6 +230,7 @@ class Connections : public std::enable_shared_from_this<Connections> {
   std::atomic<std::size_t> count_{0};
   std::atomic<std::size_t> answering_{0};
   std::atomic<bool> drains_{false};
+  std::atomic<bool> refused_begun_{false};
   std::atomic<bool> ends_{false};
 };
 
@@ -430,6 +432,7 @@ void Connections::run() {
         if ((event.events & (EPOLLIN | EPOLLRDHUP)) != 0 || c->transport.waits_for_room()) read(c);
       }
     }
+    if (drains_ && !refused_begun_) refuse_begun();
     if (const auto now = Clock::now(); now - ticked >= kTick) ticked = now, tick();
   }
   while (!by_fd_.empty()) lose(std::shared_ptr(by_fd_.begin()->second));
@@ -439,7 +442,7 @@ void Connections::stop(std::chrono::milliseconds grace) {
   drain();
   {
     std::unique_lock lock(mutex_);
-    (void)emptied_.wait_for(lock, grace, [this] { return answering_ == 0; });
+    (void)emptied_.wait_for(lock, grace, [this] { return refused_begun_ && answering_ == 0; });
   }
   ends_ = true;
   wake();
@@ -593,6 +596,22 @@ void Connections::refuse_plain(const std::shared_ptr<Connection>& c) {
   }
   refuse(*c, 400, "this port speaks TLS: the address begins with https");
   settle(c);
+}
+
+/// Tells who is in the middle of a request that the server goes.
+void Connections::refuse_begun() {
+  std::vector<std::shared_ptr<Connection>> begun;
+  for (const auto& [fd, c] : by_fd_)
+    if (c->mode == Connection::Mode::reading && c->reader.state() != HttpReader::State::idle) begun.push_back(c);
+  for (const auto& c : begun) {
+    refuse(*c, 503, "the server is shutting down");
+    settle(c);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    refused_begun_ = true;
+  }
+  emptied_.notify_all();
 }
 
 /// Tells whoever makes the answer that the client has read most of what waited for it.

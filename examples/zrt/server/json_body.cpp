@@ -26,15 +26,16 @@ class MemberCount {
   std::size_t searches_ = 0;
 };
 
-/// Refuses a whole number that 64 bits do not hold, because the parser would make another one of it. Returns the bytes
-/// of the number that begins at `at`.
-std::size_t check_number(std::string_view text, std::size_t at) {
+/// Refuses a whole number that 64 bits do not hold, because the parser would make another one of it, which a schema or a
+/// call has a use for. A field of the body itself has none, and says so better. Returns the bytes of the number that
+/// begins at `at`.
+std::size_t check_number(std::string_view text, std::size_t at, bool inside) {
   const std::string_view number = text.substr(at, text.find_first_not_of("0123456789.eE+-", at) - at);
   std::int64_t integer = 0;
   std::uint64_t natural = 0;
   const char* end = number.data() + number.size();
   const bool whole = number.find_first_of(".eE") == std::string_view::npos;
-  if (whole && std::from_chars(number.data(), end, integer).ec == std::errc::result_out_of_range &&
+  if (inside && whole && std::from_chars(number.data(), end, integer).ec == std::errc::result_out_of_range &&
       std::from_chars(number.data(), end, natural).ec != std::errc())
     throw bad_request("the body has a whole number that 64 bits do not hold at byte " + std::to_string(at));
   return number.size();
@@ -54,7 +55,7 @@ void check_limits(std::string_view text) {
     else if (quoted)
       continue;
     else if (c == '-' || (c >= '0' && c <= '9'))
-      i += check_number(text, i) - 1;
+      i += check_number(text, i, depth > 1) - 1;
     else if (c == '{' || c == '[') {
       if (++depth > kMostJsonDepth)
         throw bad_request("the body nests more than " + std::to_string(kMostJsonDepth) + " levels at byte " +

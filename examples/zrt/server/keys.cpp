@@ -52,9 +52,9 @@ void read_quota(Fields& fields, zrt::TenantQuota& quota) {
 }
 
 Tenant read_tenant(const Json& json, const std::string& path) {
-  Fields fields(expect_object(json, path, Shown::type), path, Shown::type);
+  Fields fields(expect_object(json, path, FaultShows::type), path, FaultShows::type);
   Tenant tenant;
-  tenant.id = expect_text(fields.required("id"), path + ".id", Shown::type);
+  tenant.id = expect_text(fields.required("id"), path + ".id", FaultShows::type);
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   };
@@ -87,9 +87,9 @@ void check_apart(const std::vector<Tenant>& tenants) {
 zrt::Result<std::vector<Tenant>> read_tenants(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    Fields fields(expect_object(json, "the file", Shown::type), {}, Shown::type);
+    Fields fields(expect_object(json, "the file", FaultShows::type), {}, FaultShows::type);
     std::vector<Tenant> tenants;
-    for (const Json& one : expect_list(fields.required("tenants"), "tenants", Shown::type))
+    for (const Json& one : expect_list(fields.required("tenants"), "tenants", FaultShows::type))
       tenants.push_back(read_tenant(one, element_path("tenants", tenants.size())));
     if (tenants.empty()) throw bad_field("tenants", "'tenants' is empty");
     if (const auto unknown = fields.unknown(); !unknown.empty())
@@ -106,6 +106,17 @@ zrt::Result<std::vector<Tenant>> read_tenants(std::string_view text) {
   }
 }
 
+std::vector<Tenant> with_those_of(std::vector<Tenant> tenants, const std::vector<Tenant>& others) {
+  const std::size_t own = tenants.size();
+  for (const Tenant& other : others) {
+    const auto end = tenants.begin() + static_cast<std::ptrdiff_t>(own);
+    if (std::any_of(tenants.begin(), end, [&](const Tenant& tenant) { return tenant.id == other.id; })) continue;
+    tenants.push_back(other);
+    tenants.back().quota.reserved_pages = 0;
+  }
+  return tenants;
+}
+
 bool equal_in_constant_time(std::string_view given, std::string_view kept) {
   std::size_t differs = given.size() ^ kept.size();
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -114,6 +125,11 @@ bool equal_in_constant_time(std::string_view given, std::string_view kept) {
   }
   const volatile std::size_t result = differs;
   return result == 0;
+}
+
+std::vector<Tenant> TenantKeys::all() const {
+  const std::lock_guard lock(mutex_);
+  return tenants_;
 }
 
 void TenantKeys::replace(std::vector<Tenant> tenants) {

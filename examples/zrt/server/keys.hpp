@@ -15,6 +15,9 @@ namespace program::server {
 /// Errors: Errc::invalid_argument naming the field; two tenants with one id or one key.
 [[nodiscard]] zrt::Result<std::vector<Tenant>> read_tenants(std::string_view text);
 
+/// These tenants, and behind them those of `others` that have no namesake among them, without pages of their own.
+[[nodiscard]] std::vector<Tenant> with_those_of(std::vector<Tenant> tenants, const std::vector<Tenant>& others);
+
 /// Whether two texts are equal, in a time that depends on the length of the first alone.
 [[nodiscard]] bool equal_in_constant_time(std::string_view given, std::string_view kept);
 
@@ -24,6 +27,7 @@ class TenantKeys {
   /// Without tenants everyone is kOpenTenant, an admin.
   explicit TenantKeys(std::vector<Tenant> tenants) : tenants_(std::move(tenants)), open_(tenants_.empty()) {}
 
+  [[nodiscard]] std::vector<Tenant> all() const;
   /// Takes the place of all tenants.
   void replace(std::vector<Tenant> tenants);
   /// Whether no key is needed.

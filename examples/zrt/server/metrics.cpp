@@ -171,7 +171,7 @@ Metrics::Loads Metrics::loads_of_one(const std::string& tenant) const {
     for (const SlotPages& slot : model.slots) {
       if (slot.tenant != tenant) continue;
       pages += slot.pages;
-      ++(slot.pages != 0 ? own.running : own.waiting);
+      ++(slot.pages != 0 || slot.embeds ? own.running : own.waiting);
     }
     own.pages_used = own.pages == 0 ? 0.0 : std::min(1.0, static_cast<double>(pages) / static_cast<double>(own.pages));
     out.push_back(own);
@@ -375,7 +375,7 @@ std::string Metrics::text(bool vllm, std::size_t connections) const {
   for (const auto& [status, count] : statuses_)
     sample(out, "zrt_http_answers_total", "status=\"" + std::to_string(status) + "\"", static_cast<double>(count));
   head(out, "zrt_http_connections", "gauge", "Open connections.");
-  sample(out, "zrt_http_connections", labels(models_.front(), false), static_cast<double>(connections));
+  sample(out, "zrt_http_connections", "", static_cast<double>(connections));  // of all models
   write_memory(out);
   write_sizes(out);
   write_load(out, "zrt_", false, loads_of_all());

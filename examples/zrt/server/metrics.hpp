@@ -67,6 +67,7 @@ struct SlotPages {
   std::string tenant;
   std::string adapter{};    ///< that it asks for, if any
   std::uint64_t pages = 0;  ///< none while it waits for a slot
+  bool embeds = false;      ///< its texts are computed, which hold no pages between two pieces
 };
 
 /// What a tenant used, by model.

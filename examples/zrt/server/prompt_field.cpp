@@ -2,14 +2,27 @@
 // examples/zrt/server/prompt_field.cpp: the forms of a prompt.
 #include "prompt_field.hpp"
 
+#include <algorithm>
+
 namespace program::server {
 namespace {
 
+/// The first bytes of a text, whole characters.
+std::string_view beginning(std::string_view text, std::size_t bytes) {
+  while (bytes != 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0u) == 0x80u) --bytes;
+  return text.substr(0, bytes);
+}
+
+std::vector<std::int32_t> encoded(std::string_view text, const zrt::text::EncodeOptions& options,
+                                  const std::string& param, const ServedModel& model) {
+  auto ids = model.tokenizer->encode(text, options);
+  if (!ids) throw api_error(ids.error(), param);
+  return {ids->begin(), ids->end()};
+}
+
 Prompt prompt_of_text(const std::string& text, const std::string& path, const ServedModel& model) {
   if (text.empty()) throw bad_field(path, "'" + path + "' is empty");
-  auto ids = model.tokenizer->encode(text, {.add_special = true, .parse_special = true});
-  if (!ids) throw api_error(ids.error(), path);
-  return {{ids->begin(), ids->end()}, text};
+  return {encode_prompt(text, {.add_special = true, .parse_special = true}, path, model), text};
 }
 
 Prompt prompt_of_ids(const Json& ids, const std::string& path, const ServedModel& model) {
@@ -26,6 +39,27 @@ Prompt prompt_of_ids(const Json& ids, const std::string& path, const ServedModel
 }
 
 }  // namespace
+
+std::vector<std::int32_t> encode_prompt(std::string_view text, const zrt::text::EncodeOptions& options,
+                                        const std::string& param, const ServedModel& model) {
+  // Words take about four bytes a token, so this much gives four times the tokens of the context.
+  constexpr std::size_t kBytesOfToken = 16;
+  constexpr std::size_t kLeastBytes = 16384;
+  const std::size_t probed = std::max(kLeastBytes, kBytesOfToken * model.context);
+  if (text.size() / 4 > probed) {
+    const std::string_view first = beginning(text, probed);
+    zrt::text::EncodeOptions of_first = options;
+    of_first.given = of_first.given.subspan(0, std::min(of_first.given.size(), first.size()));
+    // How a text goes on may change its tokens at the cut, and not half of those before it.
+    if (encoded(first, of_first, param, model).size() / 2 > model.context) {
+      ApiError error = bad_field(param, "the prompt has more than " + std::to_string(model.context) +
+                                            " tokens, which is what the context holds");
+      error.code = "context_length_exceeded";
+      throw error;
+    }
+  }
+  return encoded(text, options, param, model);
+}
 
 std::vector<Prompt> read_prompts(const Json& json, const std::string& path, const ServedModel& model) {
   if (json.is_string()) return {prompt_of_text(json.get_ref<const std::string&>(), path, model)};

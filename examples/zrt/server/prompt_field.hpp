@@ -15,6 +15,11 @@ struct Prompt {
 
 inline constexpr std::size_t kMostPrompts = 2048;
 
+/// The tokens of a text. One that is far longer than the context is refused by its beginning, because all of it takes
+/// seconds to read. Throws ApiError.
+[[nodiscard]] std::vector<std::int32_t> encode_prompt(std::string_view text, const zrt::text::EncodeOptions& options,
+                                                      const std::string& param, const ServedModel& model);
+
 /// Reads a string, a list of strings, a list of ids or a list of lists of ids. Throws ApiError.
 [[nodiscard]] std::vector<Prompt> read_prompts(const Json& json, const std::string& path, const ServedModel& model);
 

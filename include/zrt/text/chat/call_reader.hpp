@@ -339,3 +339,19 @@ class CallReader {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
+
+namespace zrt::inline ZRT_ABI::text::chat {
+
+/// The calls of an answer that is a JSON list of {"name": ..., "arguments": {...}}, as a grammar makes one; none where it
+/// is not. Errors: Errc::out_of_memory.
+[[nodiscard]] inline Result<Vector<ReplyPiece>> read_call_list(
+    std::string_view json, const Allocator& allocator = system_allocator()) noexcept {
+  constexpr ReplyFormat format{.name = "list", .syntax = CallSyntax::bodies};
+  Vector<ReplyPiece> calls(allocator);
+  detail::CallReader reader(format, nullptr, allocator, calls);
+  (void)reader.read(json);
+  if (!reader.result()) return pass(reader.result());
+  return calls;
+}
+
+}  // namespace zrt::inline ZRT_ABI::text::chat

@@ -22,12 +22,12 @@ enum class CallSyntax : std::uint8_t {
 
 /// How the models of a family mark what they write. An empty mark never comes.
 struct ReplyFormat {
-  std::string_view name;
-  std::string_view sign;  ///< in a chat template that asks for this format
-  std::string_view reasoning_open;
-  std::string_view reasoning_close;
-  std::string_view call_open;
-  std::string_view call_close;  ///< empty: the reply's end
+  std::string_view name{};
+  std::string_view sign{};  ///< in a chat template that asks for this format
+  std::string_view reasoning_open{};
+  std::string_view reasoning_close{};
+  std::string_view call_open{};
+  std::string_view call_close{};  ///< empty: the reply's end
   CallSyntax syntax = CallSyntax::none;
   bool bare_calls = false;  ///< a reply that begins with { may be calls
   bool calls = true;        ///< false: what looks like a call is text

@@ -179,6 +179,15 @@ template <class Before> void sort_values(TemplateRun& run, const Value& list, Be
   return read ? *read : run.fail("from_json: ", read.error().text());
 }
 
+/// Bytes of the mark that ends a line to Python's splitlines at `at`; 0 where there is none.
+[[nodiscard]] constexpr std::size_t line_end(std::string_view text, std::size_t at) noexcept {
+  if (text[at] == '\r') return slice(text, at, 2) == "\r\n" ? 2 : 1;
+  const unicode::CodePoint c = unicode::decode(text, at);
+  const bool ends = c.value == '\n' || c.value == 0x0b || c.value == 0x0c || (c.value >= 0x1c && c.value <= 0x1e) ||
+                    c.value == 0x85 || c.value == 0x2028 || c.value == 0x2029;
+  return c.valid && ends ? c.length : 0;
+}
+
 /// Puts `width` spaces before each line but the first and blank ones.
 [[nodiscard]] inline Value indented(TemplateRun& run, const Value& value, const Arguments& a) noexcept {
   const Value width = a.get(0, "width");
@@ -193,13 +202,14 @@ template <class Before> void sort_values(TemplateRun& run, const Value& list, Be
   const Value text = run.text_of(value);
   std::string_view left = text.text;
   for (bool at_first = true; run.charge(1); at_first = false) {
-    const std::size_t end = left.find('\n');
+    std::size_t end = 0;
+    while (end < left.size() && line_end(left, end) == 0) ++end;
     const std::string_view line = slice(left, 0, end);
     if (at_first ? first : blank || !line.empty()) pad();
     out << line;
-    if (end == std::string_view::npos) break;
+    if (end == left.size()) break;
     out << '\n';
-    left = slice(left, end + 1);
+    left = slice(left, end + line_end(left, end));
   }
   return run.finish(out);
 }
