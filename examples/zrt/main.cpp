@@ -223,6 +223,14 @@ void add_sampling(CLI::App& app, zrt::Sampling& s) {
   group->add_option("--seed", s.seed, "Same seed, same text")->check(kDecimal)->capture_default_str();
 }
 
+void add_image_limits(CLI::App& app, zrt::model::ImageLimits& limits) {
+  const auto limit = [&](const char* name, std::uint32_t& value, const char* purpose) {
+    app.add_option(name, value, purpose)->check(kDecimal)->check(CLI::Range(1u, 1u << 16))->capture_default_str();
+  };
+  limit("--image-min-tokens", limits.least, "Enlarge an image that is fewer tokens");
+  limit("--image-max-tokens", limits.most, "Shrink an image that is more tokens");
+}
+
 /// Images of a prompt, each with what it needs.
 void add_images(CLI::App& app, ImageOptions& o, CLI::Option* suffix) {
   const auto encoder = app.add_option("--mmproj", o.mmproj, "GGUF file of the encoder of images")->type_name(kFile);
@@ -235,11 +243,7 @@ void add_images(CLI::App& app, ImageOptions& o, CLI::Option* suffix) {
           ->excludes(suffix)
           ->type_name(kFile);
   encoder->needs(images);
-  const auto limit = [&](const char* name, std::uint32_t& value, const char* purpose) {
-    app.add_option(name, value, purpose)->check(kDecimal)->check(CLI::Range(1u, 1u << 16))->capture_default_str();
-  };
-  limit("--image-min-tokens", o.limits.least, "Enlarge an image that is fewer tokens");
-  limit("--image-max-tokens", o.limits.most, "Shrink an image that is more tokens");
+  add_image_limits(app, o.limits);
 }
 
 void add_generate(CLI::App& app, GenerateOptions& o) {
@@ -326,6 +330,14 @@ void add_serve(CLI::App& app, ServeOptions& o) {
           ->take_all();
   const auto embeddings = app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text");
   embeddings->excludes(adapters);
+  const auto encoders =
+      app.add_option("--mmproj", o.mmproj,
+                     "GGUF file of the encoder of images, so that messages may hold PNG and JPEG; of some of several "
+                     "models MODEL=FILE, and may be given several times")
+          ->type_name(kFile)
+          ->take_all();
+  embeddings->excludes(encoders);
+  add_image_limits(app, o.image_limits);
   count("--slots", o.slots, 1, 4096, "Answers that are written at the same time");
   count("--queue", o.queue, 0, 65536, "Answers that wait for a slot; more are refused");
   count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take after SIGTERM");

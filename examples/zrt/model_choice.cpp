@@ -3,6 +3,7 @@
 #include "model_choice.hpp"
 #include <zrt/text/detail/unicode.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -56,23 +57,39 @@ std::vector<std::string> texts_of(const std::vector<std::string>& adapters, cons
   return out;
 }
 
+/// Gives each encoder of `texts` to its model.
+zrt::Result<void> place_encoders(const std::vector<std::string>& texts, std::vector<NamedModel>& models) {
+  for (const std::string& text : texts) {
+    if (models.size() == 1 && texts.size() == 1) {
+      models.front().mmproj = text;
+      continue;
+    }
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const auto model = std::ranges::find(models, text.substr(0, equals), &NamedModel::name);
+    if (model == models.end() || equals + 1 >= text.size() || !model->mmproj.empty())
+      return zrt::fail(zrt::Errc::invalid_argument, "--mmproj is '", std::string_view(text),
+                       "', expected one FILE for the one model, or MODEL=FILE for some of several");
+    model->mmproj = text.substr(equals + 1);
+  }
+  return {};
+}
+
 }  // namespace
 
-zrt::Result<std::vector<NamedModel>> named_models(const std::vector<std::string>& models, const std::string& alias,
-                                                  const std::vector<std::string>& adapters) {
-  const bool several = models.size() > 1;
-  if (several && !alias.empty())
+zrt::Result<std::vector<NamedModel>> named_models(const ModelTexts& texts) {
+  const bool several = texts.models.size() > 1;
+  if (several && !texts.alias.empty())
     return zrt::fail(zrt::Errc::invalid_argument, "--alias is for one model, expected --model NAME=FILE of each");
   std::vector<NamedModel> out;
   std::set<std::string> names;
   std::size_t placed = 0;
-  for (const std::string& text : models) {
+  for (const std::string& text : texts.models) {
     auto model = named_model(text, several);
     if (!model) return zrt::pass(model);
-    if (!several && !alias.empty()) model->name = alias;
-    const auto texts = several ? texts_of(adapters, model->name) : adapters;
-    placed += texts.size();
-    auto named = named_adapters(texts, model->name);
+    if (!several && !texts.alias.empty()) model->name = texts.alias;
+    const auto adapters = several ? texts_of(texts.adapters, model->name) : texts.adapters;
+    placed += adapters.size();
+    auto named = named_adapters(adapters, model->name);
     if (!named) return zrt::pass(named);
     model->adapters = std::move(*named);
     bool fresh = names.insert(model->name).second;
@@ -84,9 +101,10 @@ zrt::Result<std::vector<NamedModel>> named_models(const std::vector<std::string>
                        "' or of its adapters is another model's too");
     out.push_back(std::move(*model));
   }
-  if (placed != adapters.size())
+  if (placed != texts.adapters.size())
     return zrt::fail(zrt::Errc::invalid_argument,
                      "an --adapter belongs to no model, expected MODEL:NAME=FILE where there are several");
+  if (auto r = place_encoders(texts.mmproj, out); !r) return zrt::pass(r);
   return out;
 }
 

@@ -51,6 +51,8 @@ struct ServeOptions {
   std::string tls_key;
   std::string chat_template;
   std::vector<std::string> adapters;  ///< NAME=FILE[:SCALE], of several models MODEL:NAME=FILE[:SCALE]
+  std::vector<std::string> mmproj;    ///< encoders of images: a FILE, or MODEL=FILE of some of several
+  zrt::model::ImageLimits image_limits;
   std::vector<std::string> origins;
   std::string metrics_compat;
   std::uint32_t slots = 8;

@@ -2,10 +2,13 @@
 // examples/zrt/serve.cpp: a server of the OpenAI API: opens, waits for signals, drains.
 #include "chat_template_source.hpp"
 #include "commands.hpp"
+#include "image/read_image.hpp"
+#include "image_prompt.hpp"
 #include "model_choice.hpp"
 #include "output.hpp"
 #include "server/api.hpp"
 #include "server/http_server.hpp"
+#include "vision_model.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -61,6 +64,7 @@ std::size_t most_connections() {
 /// A model with what the server shows of it.
 struct OpenedModel {
   std::unique_ptr<Model> model;
+  std::unique_ptr<VisionModel> vision;  ///< null of one that reads text alone
   std::unique_ptr<ServedModel> served;
 };
 
@@ -94,13 +98,33 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
   options.kept_states = o.embeddings ? 0 : o.slots;
   options.penalty_window = kPenaltyWindow;
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
+  options.given_embeddings = !named.mmproj.empty();
   ModelOptions model = o.model;
   model.path = named.path;
   if (o.embeddings) model.draft = 0;
   return open_model(model, options);
 }
 
-/// Opens a model with its adapters, and reads its template.
+/// How a model takes images by its encoder.
+zrt::Result<ServedImages> served_images(VisionModel& vision, const Model& model, const ServeOptions& o) {
+  const auto tokens = ImageTokens::of(*model.tokenizer());
+  if (!tokens) return zrt::pass(tokens);
+  const auto encode = [&vision, limits = o.image_limits](std::string_view file) -> zrt::Result<zrt::ImageRows> {
+    const auto image = image::read_image(file, kMostRequestPixels);
+    if (!image) return zrt::pass(image);
+    return vision.encode(*image, limits);
+  };
+  return ServedImages{vision.config(), o.image_limits, tokens->row, model.config().given_width(), encode};
+}
+
+/// Opens the encoder of a model that has one.
+zrt::Result<std::unique_ptr<VisionModel>> open_vision(const ServeOptions& o, const NamedModel& named,
+                                                      const Model& model) {
+  if (named.mmproj.empty()) return std::unique_ptr<VisionModel>();
+  return VisionModel::open(named.mmproj, o.model.threads, model.config().given_width());
+}
+
+/// Opens a model with its adapters and its encoder of images, and reads its template.
 zrt::Result<OpenedModel> open_served(const ServeOptions& o, const NamedModel& named, std::size_t number) {
   auto model = open_engine(o, named, number);
   if (!model) return zrt::pass(model);
@@ -113,12 +137,20 @@ zrt::Result<OpenedModel> open_served(const ServeOptions& o, const NamedModel& na
     if (!id) return std::unexpected(of_file(id.error(), adapter.choice.path));
     (*served)->adapters.push_back({adapter.name, *id});
   }
-  return OpenedModel{std::move(*model), std::move(*served)};
+  auto vision = open_vision(o, named, **model);
+  if (!vision) return zrt::pass(vision);
+  if (*vision != nullptr) {
+    auto images = served_images(**vision, **model, o);
+    if (!images) return zrt::pass(images);
+    (*served)->images = std::move(*images);
+  }
+  return OpenedModel{std::move(*model), std::move(*vision), std::move(*served)};
 }
 
 /// The models of a server, which views them from one address.
 struct Box {
   std::vector<std::unique_ptr<Model>> engines;
+  std::vector<std::unique_ptr<VisionModel>> visions;
   ServedModels served;
   std::optional<zrt::ModelSet<Model>> set;
 
@@ -137,6 +169,7 @@ struct Box {
       if (!place) return std::unexpected(of_file(place.error(), named.path));
       opened->served->place = *place;
       engines.push_back(std::move(opened->model));
+      visions.push_back(std::move(opened->vision));
       served.push_back(std::move(opened->served));
     }
     return {};
@@ -233,24 +266,28 @@ int serve_model(const ServeOptions& o) {
     return usage("--host " + o.host + " is open to others and needs --keys");
   const auto tls = tls_of(o);
   if (!tls) return failed(tls.error());
-  const auto models = named_models(o.models, o.alias, o.adapters);
+  if (o.image_limits.most < o.image_limits.least) return usage("--image-max-tokens is below --image-min-tokens");
+  const auto models = named_models({o.models, o.alias, o.mmproj, o.adapters});
   if (!models) return usage(describe(models.error()));
   Box box;
   if (auto opened = box.open(o, *models); !opened) return failed(opened.error());
   Metrics metrics(box.names());
   for (const auto& served : box.served) metrics.set_adapters(served->place, served->adapters.size());
   auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
+  const std::size_t bodies = kMostBodies * (std::size_t{o.body_mib} << 20);
+  // Rows that the engine has may be its last, so the queue of images outlives it.
+  ImageQueue images(std::size_t{o.slots} + o.queue, bodies);
   EngineLoop engine(*box.set, metrics, o.slots, o.queue, [&work] { work->wake(); });
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
   TenantKeys keys(std::move(*tenants));
-  Api api({box.served, metrics, engine, *work}, keys,
+  Api api({box.served, metrics, engine, images, *work}, keys,
           {o.origins, o.metrics_compat == "vllm", o.metrics_open, keys.open()});
   HttpServerOptions http;
   http.host = o.host;
   http.port = o.port;
   http.tls = *tls;
   http.limits.body_bytes = std::size_t{o.body_mib} << 20;
-  http.bodies_bytes = kMostBodies * http.limits.body_bytes;
+  http.bodies_bytes = bodies;
   http.connections = most_connections();
   auto server = HttpServer::open(
       http, [&api](std::shared_ptr<Exchange> exchange) { api.handle(exchange); },
@@ -265,6 +302,7 @@ int serve_model(const ServeOptions& o) {
   note("no new requests; those that run may finish");
   api.drain();
   drain(o, api, engine, signals);
+  images.stop();
   (*server)->stop(last_answers(o));
   // What the engine says goes to the pool, and what the pool does to both.
   engine.stop();

@@ -247,7 +247,8 @@ TEST(ReadImage, FilesNearValidOnesAreReadOrRefused) {
     }
   }
   EXPECT_GT(bad, 100u);
-  if (image::read_image_size(contents("baseline.jpg"))) EXPECT_GT(good, 100u);
+  if (!image::read_image_size(contents("baseline.jpg"))) GTEST_SKIP() << "no libjpeg";
+  EXPECT_GT(good, 100u);
 }
 
 }  // namespace

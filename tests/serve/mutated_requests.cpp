@@ -42,6 +42,10 @@ constexpr Seed kSeeds[] = {
          {"type":"object","properties":{"a":{"type":"integer"},"b":{"enum":["x",null]},"c":{"$ref":"#/$defs/d"},
          "e":{"type":"array","items":{"type":"string","maxLength":3}}},"required":["a"],
          "$defs":{"d":{"anyOf":[{"type":"null"},{"type":"string"}]}}}}}})"},
+    {"/v1/chat/completions",
+     R"({"model":"bard","messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"image_url","image_url":
+         {"detail":"low","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA)"
+     R"(60e6kgAAAABJRU5ErkJggg=="}}]}],"max_tokens":1})"},
     {"/v1/completions",
      R"({"model":"bard","prompt":["a","b"],"max_tokens":1,"echo":false,"logprobs":2,"suffix":null,"best_of":1,"min_p":0.1,
          "top_k":5,"repetition_penalty":1.1,"frequency_penalty":-1,"ignore_eos":true})"},
@@ -241,6 +245,9 @@ TEST(MutatedRequests, AreReadOrAreTheClientsFault) {
   served.chat_template.emplace(std::move(*chat_template));
   served.format = &zrt::text::chat::reply_format_of(kTemplate);
   served.grammars = std::make_unique<GrammarCache>(std::move(*trie));
+  served.images.emplace();
+  served.images->config.patch = 16;
+  served.images->row_token = zrt::kNoToken;  // the template writes none
   std::map<int, std::uint64_t> found;
   for (std::uint64_t i = 0; i < count; ++i) {
     Random r(first + i);

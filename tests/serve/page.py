@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 
+from images import Images, noise, reads
 from server import Server
 
 ALICE, BOB, ROOT = "alice-key-0123456789", "bob-key-0123456789", "root-key-0123456789"
@@ -280,6 +281,45 @@ def two_tabs(b, url):
 
 
 
+def images(b, folder, program):
+    """A model with an encoder is shown images; they are shown in the chat, and leave with the tab."""
+    assert b.run("at('attach').hidden"), "a model that reads text alone"
+    with Images(program) as s:
+        url = f"http://127.0.0.1:{s.port}/"
+        b.call("Page.navigate", url=url)
+        b.wait("typeof find_model !== 'undefined' && at('model').textContent === 'bard' && !at('attach').hidden")
+        b.run("at('max_tokens').value = 8; at('max_tokens').onchange(); settings.system = ''")
+        data = base64.b64encode(noise(80, 64, 1)).decode()
+        b.run(f"const bytes = Uint8Array.from(atob('{data}'), c => c.charCodeAt(0)); show(begin());"
+              "attach([new File([bytes], 'a.png', {type: 'image/png'}), new File(['x'], 'b.txt', {type: 'text/plain'}),"
+              "new File(['x'], 'c.png', {type: 'image/png'})])")
+        b.wait("document.querySelectorAll('#attached img').length === 1 && attached.length === 1")
+        b.picture(folder, "attached")
+        b.run("at('text').focus()")
+        b.type("what is it.")
+        b.key("Enter", 13, text="\r")
+        b.wait(f"!running && /tokens/.test({LAST}.querySelector('.note')?.textContent)")
+        assert b.run("document.querySelectorAll('.turn.user img').length") == 1 and not b.run("attached.length")
+        content = b.run("request_of(now).messages[0].content")
+        assert content == [{"type": "image_url", "image_url": {"url": "data:image/png;base64," + data}}, {"type": "text", "text": "what is it."}]
+        b.picture(folder, "image")
+        # What is larger than a model looks at is drawn smaller.
+        size = b.run("""(async () => {
+            const canvas = document.createElement('canvas'), image = new Image();
+            [canvas.width, canvas.height] = [3000, 1500];
+            const blob = await new Promise(done => canvas.toBlob(done, 'image/png'));
+            image.src = await url_of(new File([blob], 'a.png', {type: 'image/png'}));
+            await image.decode();
+            return [image.width, image.height];
+        })()""")
+        assert size == [2048, 1024], size
+        b.call("Page.navigate", url=url)
+        b.wait("typeof find_model !== 'undefined' && at('model').textContent === 'bard'")
+        b.run("show(chats.find(chat => chat.turns[0]?.pictures))")
+        b.wait("/an image that was not kept/.test(document.querySelector('.turn.user').textContent)")
+        assert b.run("request_of(now).messages[0].content") == "what is it."
+
+
 def looks(b, folder):
     b.run("show(chats[chats.length - 1])")
     b.scheme("dark")
@@ -322,6 +362,8 @@ def main(program, model, folder=None):
                 part(b, folder)
             lives_on(b, url)
             two_tabs(b, url)
+            if reads(program):
+                images(b, folder, program)
             with_keys(b, folder, program, model)
             assert not b.problems, b.problems
         finally:

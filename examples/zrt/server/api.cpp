@@ -139,16 +139,16 @@ void Api::handle_checked(const std::shared_ptr<Exchange>& exchange) {
   ++reading_;
   const std::string owner = call.tenant.id;
   const bool posted = services_.work.try_post(owner, [this, &route, call = std::move(call)] {
-    run(route, call);
+    guard(call, [&] { (this->*route.answer)(call); });
     --reading_;
   });
   if (!posted) --reading_;
   if (!posted) throw unavailable("too many requests wait; try again");
 }
 
-void Api::run(const Route& route, Call call) {
+template <class F> void Api::guard(const Call& call, F work) {
   try {
-    (this->*route.answer)(call);
+    work();
   } catch (const ApiError& error) {
     reply_error(*call.exchange, error, services_.metrics);
   } catch (const std::bad_alloc&) {
@@ -328,7 +328,11 @@ void Api::load(const Call& call) {
 
 /// What is in memory depends on what all tenants ask, and only an admin sees it.
 Json Api::model_json(const ServedModel& model, const Tenant& asks) const {
-  Json json{{"id", model.id}, {"object", "model"}, {"created", model.created}, {"owned_by", "zrt"}};
+  Json json{{"id", model.id},
+            {"object", "model"},
+            {"created", model.created},
+            {"owned_by", "zrt"},
+            {"images", model.images.has_value()}};
   if (!asks.admin) return json;
   const zrt::ModelReport report = services_.metrics.loads()[static_cast<std::size_t>(model.place)].report;
   json["state"] = state_of(report);
@@ -435,9 +439,64 @@ template <class A> void Api::generate(const Call& call, RequestReader read) {
   }
   name_ignored(call, request.ignored);
   request.most_open = most_open(quota);
+  if (request.images.empty()) return answer<A>(call, served, std::move(request));
+  encode<A>(call, served, std::move(request));
+}
+
+template <class A> void Api::answer(const Call& call, const ServedModel& served, GenerationRequest request) {
   auto answer = std::make_shared<A>(Services{served, services_.metrics, services_.engine, services_.work},
                                     call.exchange, std::move(request));
   answer->start();
+}
+
+namespace {
+/// The images of a request as its tenant's.
+std::unique_ptr<ImageJob> job_of(GenerationRequest& request, const Tenant& tenant, const ServedImages& model) {
+  auto job = std::make_unique<ImageJob>();
+  job->tenant = tenant.id;
+  job->weight = tenant.quota.weight;
+  job->model = &model;
+  job->images = std::move(request.images);
+  std::uint64_t rows = 0;
+  for (const RequestImage& image : job->images) rows += image.rows;
+  job->bytes = rows * model.row_numbers * sizeof(float) * request.choices.size();
+  return job;
+}
+
+/// Gives encoded images to the choices, which share them.
+void give_images(ImageJob& job, GenerationRequest& request) {
+  auto images = std::make_shared<AskedImages>();
+  images->rows = std::move(job.done);
+  for (const RequestImage& image : job.images) images->firsts.push_back(image.first);
+  for (Asked& choice : request.choices) {
+    choice.images = images;
+    choice.lease = job.lease;
+  }
+}
+}  // namespace
+
+/// Has the images of a request encoded, and answers it then.
+template <class A> void Api::encode(const Call& call, const ServedModel& served, GenerationRequest request) {
+  for (Asked& choice : request.choices) choice.arrived = std::chrono::steady_clock::now();
+  auto job = job_of(request, call.tenant, *served.images);
+  job->gone = [exchange = call.exchange] { return exchange->gone(); };
+  // A drain waits for what is read, as this is until the engine knows it.
+  ++reading_;
+  const std::shared_ptr<void> reads(&reading_, [](std::atomic<std::size_t>* reading) { --*reading; });
+  auto kept = std::make_shared<GenerationRequest>(std::move(request));
+  job->hear = [this, call, kept, reads, &served](std::unique_ptr<ImageJob> done, const zrt::Error* error) {
+    std::shared_ptr<ImageJob> images = std::move(done);
+    std::optional<ApiError> fault;
+    if (error != nullptr) fault = image_error(*error, images->images[images->done.size()].path);
+    services_.work.post([this, call, kept, reads, images, fault, &served] {
+      guard(call, [&] {
+        if (fault) throw *fault;
+        give_images(*images, *kept);
+        answer<A>(call, served, std::move(*kept));
+      });
+    });
+  };
+  services_.images.push(std::move(job), most_open(call.tenant.quota));
 }
 
 void Api::chat(const Call& call) { generate<ChatAnswer>(call, &read_chat_request); }

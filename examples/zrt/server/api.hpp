@@ -3,6 +3,7 @@
 #pragma once
 
 #include "answer.hpp"
+#include "image_queue.hpp"
 #include "keys.hpp"
 
 namespace program::server {
@@ -20,6 +21,7 @@ struct ApiServices {
   const ServedModels& models;
   Metrics& metrics;
   EngineLoop& engine;
+  ImageQueue& images;
   WorkPool& work;
 };
 
@@ -62,7 +64,8 @@ class Api {
     std::string methods{};         ///< of the path; none of an unknown one
   };
   const Route& admit(const HttpRequest& request, Call& call) const;
-  void run(const Route& route, Call call);
+  /// Does what may throw, and answers a call with what is thrown.
+  template <class F> void guard(const Call& call, F work);
   void set_origin(Exchange& exchange) const;
   void check_host(const HttpRequest& request) const;
   [[nodiscard]] Tenant tenant_of(const HttpRequest& request, const char* challenge) const;
@@ -82,6 +85,8 @@ class Api {
   /// The last one names whose compiled grammars a request may use.
   using RequestReader = GenerationRequest (*)(const Json&, const ServedModel&, const std::string& owner);
   template <class A> void generate(const Call& call, RequestReader read);
+  template <class A> void answer(const Call& call, const ServedModel& served, GenerationRequest request);
+  template <class A> void encode(const Call& call, const ServedModel& served, GenerationRequest request);
   void name_ignored(const Call& call, const std::vector<std::string>& names) const;
   [[nodiscard]] std::optional<std::uint64_t> most_open(const zrt::TenantQuota& quota) const;
   [[nodiscard]] static Json body_of(const Call& call);

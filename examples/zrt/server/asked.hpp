@@ -2,6 +2,7 @@
 // examples/zrt/server/asked.hpp: one answer that a request asks for, and what the engine says of it.
 #pragma once
 
+#include "asked_images.hpp"
 #include "grammar_cache.hpp"
 #include <zrt/engine/model_set.hpp>
 
@@ -27,6 +28,10 @@ struct Asked {
   bool counts_prompt = true;  ///< the first choice of its prompt: usage counts that once
   std::uint32_t log_probabilities = 0;
   std::shared_ptr<const BoundGrammar> grammar{};
+  std::shared_ptr<const AskedImages> images{};  ///< null of text alone
+  ImageLease lease{};                           ///< room for their rows
+  /// When the request came, where it has waited for something before it is submitted.
+  std::optional<std::chrono::steady_clock::time_point> arrived{};
 };
 
 /// What the engine says of a choice: that it was accepted, a token, or its end.

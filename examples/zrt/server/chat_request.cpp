@@ -15,27 +15,44 @@ namespace chats = zrt::text::chat;
 
 constexpr std::size_t kMostMessages = 4096;
 
-/// A part says what it is, and has a text under that name; a refusal is an assistant's.
-void check_part(const Json& part, const std::string& where, bool of_assistant) {
-  Fields fields(expect_object(part, where), where);
-  const std::string type = expect_text(fields.required("type"), where + ".type");
-  if (type == "refusal" && !of_assistant)
-    throw bad_field(where + ".type", "'" + where + ".type' is 'refusal', which only an assistant's message has");
-  if (type != "text" && type != "refusal")
-    throw bad_field(where + ".type", "'" + where + ".type' is '" + type + "', this model reads text alone");
-  (void)expect_text(fields.required(type.c_str()), where + "." + type);
-}
+/// Looks at the parts of messages, and takes out their images.
+class PartReader {
+ public:
+  explicit PartReader(const ServedModel& model) : model_(model) {}
 
-void check_content(const Json& message, const std::string& path, bool of_assistant) {
+  void read(const Json& part, const std::string& where, const std::string& role) {
+    Fields fields(expect_object(part, where), where);
+    const std::string type = expect_text(fields.required("type"), where + ".type");
+    const auto refuse = [&](const std::string& why) {
+      throw bad_field(where + ".type", "'" + where + ".type' is '" + type + "', " + why);
+    };
+    if (type == "refusal" && role != "assistant") refuse("which only an assistant's message has");
+    // A part says what it is, and has a text under that name.
+    if (type == "text" || type == "refusal")
+      return (void)expect_text(fields.required(type.c_str()), where + "." + type);
+    if (type != "image_url") refuse(model_.images ? "expected text or image_url" : "this model reads text alone");
+    if (!model_.images) refuse("but the model reads text alone: it is served without an encoder of images (--mmproj)");
+    if (role != "user") refuse("which only a user's message has");
+    images_.push_back(read_image_part(fields, *model_.images, pixels_));
+  }
+  [[nodiscard]] std::vector<RequestImage> take() { return std::move(images_); }
+
+ private:
+  const ServedModel& model_;
+  std::vector<RequestImage> images_;
+  std::uint64_t pixels_ = 0;
+};
+
+void check_content(const Json& message, const std::string& path, const std::string& role, PartReader& parts) {
   const auto found = message.find("content");
   const std::string at = path + ".content";
   if (found == message.end() || found->is_null()) {
-    if (of_assistant) return;
+    if (role == "assistant") return;
     throw bad_field(at, "'" + at + "' is missing");
   }
   if (found->is_string()) return;
   std::size_t index = 0;
-  for (const Json& part : expect_list(*found, at)) check_part(part, element_path(at, index++), of_assistant);
+  for (const Json& part : expect_list(*found, at)) parts.read(part, element_path(at, index++), role);
 }
 
 void check_calls(const Json& calls, const std::string& path) {
@@ -51,7 +68,7 @@ void check_calls(const Json& calls, const std::string& path) {
   }
 }
 
-void check_message(const Json& message, const std::string& path) {
+void check_message(const Json& message, const std::string& path, PartReader& parts) {
   Fields fields(expect_object(message, path), path);
   const std::string role = expect_text(fields.required("role"), path + ".role");
   constexpr const char* kRoles[] = {"developer", "system", "user", "assistant", "tool"};
@@ -60,7 +77,7 @@ void check_message(const Json& message, const std::string& path) {
                     "'" + path + ".role' is '" + role + "', expected developer, system, user, assistant or tool");
   const Json* calls = role == "assistant" ? fields.find("tool_calls") : nullptr;
   if (calls != nullptr) check_calls(*calls, path + ".tool_calls");
-  check_content(message, path, role == "assistant");
+  check_content(message, path, role, parts);
   (void)fields.text("name");
   if (role == "tool") (void)fields.text("tool_call_id");
 }
@@ -88,25 +105,32 @@ void check_answers(const Json& messages) {
   }
 }
 
-/// A template knows parts of type text alone: what an assistant refused with is what it said.
-Json with_texts(const Json& message) {
-  Json out = message;
-  const auto content = out.find("content");
-  if (content == out.end() || !content->is_array()) return out;
-  for (Json& part : *content)
-    if (part["type"] == "refusal") part = {{"type", "text"}, {"text", part["refusal"]}};
+/// A part as templates know it: what an assistant refused with is what it said, and an image is only named.
+Json shown_part(const Json& part) {
+  if (part["type"] == "refusal") return {{"type", "text"}, {"text", part["refusal"]}};
+  if (part["type"] == "image_url") return {{"type", "image"}};
+  return part;
+}
+
+Json shown_message(const Json& message) {
+  Json out = Json::object();
+  for (const auto& [name, value] : message.items()) {
+    out[name] = name == "content" && value.is_array() ? Json::array() : value;
+    if (name == "content" && value.is_array())
+      for (const Json& part : value) out[name].push_back(shown_part(part));
+  }
   return out;
 }
 
-Json read_messages(Fields& fields) {
+Json read_messages(Fields& fields, PartReader& parts) {
   const Json& messages = expect_list(fields.required("messages"), "messages");
   if (messages.empty() || messages.size() > kMostMessages)
     throw bad_field("messages", "'messages' has " + std::to_string(messages.size()) + " elements, expected 1.." +
                                     std::to_string(kMostMessages));
-  for (std::size_t i = 0; i < messages.size(); ++i) check_message(messages[i], element_path("messages", i));
+  for (std::size_t i = 0; i < messages.size(); ++i) check_message(messages[i], element_path("messages", i), parts);
   check_answers(messages);
   Json out = Json::array();
-  for (const Json& message : messages) out.push_back(with_texts(message));
+  for (const Json& message : messages) out.push_back(shown_message(message));
   return out;
 }
 
@@ -244,7 +268,11 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model, 
   Asked choice;
   read_model(fields, model, choice, request);
   refuse_what_is_not_done(fields);
-  const Json messages = read_messages(fields);
+  PartReader parts(model);
+  const Json messages = read_messages(fields, parts);
+  request.images = parts.take();
+  if (!request.images.empty() && !model.chat_template->abilities().image_parts)
+    throw bad_field("messages", "the model's chat template has no place for images");
   const std::size_t count = read_generation_fields(fields, model, choice, request);
   read_log_probabilities(fields, model, choice, request);
   const auto most = read_most_tokens(fields);
@@ -254,6 +282,7 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model, 
   request.prompt_text = prompt.view();
   choice.special = true;
   choice.tokens = tokens_of(prompt, model);
+  if (model.images) choice.tokens = with_image_rows(choice.tokens, model, request.images);
   fit_context(model, "messages", most, choice);
   add_choices(choice, count, request);
   fields.name_unknown(request.ignored);

@@ -46,7 +46,10 @@ zrt::text::DecodeOptions decoding(bool special) {
 /// text leaves out.
 struct EngineLoop::Choice {
   Choice(const Asked& asked, const zrt::text::Tokenizer& tokenizer)
-      : grammar(asked.grammar), text(tokenizer, decoding(asked.special)), stops(zrt::system_allocator()) {}
+      : grammar(asked.grammar),
+        images(asked.lease),
+        text(tokenizer, decoding(asked.special)),
+        stops(zrt::system_allocator()) {}
 
   Ticket ticket{};
   std::uint32_t index = 0;
@@ -55,6 +58,7 @@ struct EngineLoop::Choice {
   std::string adapter_name;
   Hear hear;
   std::shared_ptr<const BoundGrammar> grammar;  ///< which the engine views
+  ImageLease images;                            ///< room for the rows that the engine copied
   zrt::text::Detokenizer text;
   zrt::StopStrings stops;
   Clock::time_point arrived{};
@@ -103,7 +107,8 @@ std::optional<Ticket> EngineLoop::submit(std::vector<Asked> choices, Hear hear) 
   if (aborts_ || ends_ || open_ + choices.size() > most_) return {};
   open_ += choices.size();
   const Ticket ticket{next_ticket_++};
-  arrived_.push_back({ticket, std::move(choices), std::move(hear), Clock::now()});
+  const Clock::time_point arrived = choices.front().arrived.value_or(Clock::now());
+  arrived_.push_back({ticket, std::move(choices), std::move(hear), arrived});
   changed_.notify_all();
   return ticket;
 }
@@ -263,10 +268,10 @@ void EngineLoop::start_job(const std::shared_ptr<const Job>& job) {
   }
 }
 
-/// A prompt of one page or less leaves nothing to be found. Where the queue of a tenant is bounded, each choice takes its
+/// A prompt of one page or less leaves nothing to be found, and one with images is no prefix. Where the queue of a tenant is bounded, each choice takes its
 /// place at once: one that came later might be refused in the middle of the answer.
 bool EngineLoop::waits_for_prompt(const Asked& asked) const {
-  return asked.tokens.size() > zrt::kPageTokens && !tenants_.bounds_queue(asked.tenant);
+  return asked.tokens.size() > zrt::kPageTokens && asked.images == nullptr && !tenants_.bounds_queue(asked.tenant);
 }
 
 template <class F> void EngineLoop::each_follower(F visit) {
@@ -320,6 +325,8 @@ std::optional<EngineLoop::Place> EngineLoop::start(const Job& job, std::uint32_t
   choice->most = asked.max_tokens;
   zrt::Request request;
   request.tokens = asked.tokens;
+  const auto spans = asked.images ? asked.images->spans() : std::vector<zrt::EmbeddingSpan>{};
+  request.embeddings = spans;
   request.max_tokens = asked.max_tokens;
   request.adapter = asked.adapter;
   request.sampling = asked.sampling;

@@ -97,15 +97,18 @@ void add_choices(const Asked& choice, std::size_t count, GenerationRequest& requ
   request.prompt_tokens += static_cast<std::uint32_t>(choice.tokens.size());
 }
 
+void expect_room(const ServedModel& model, const std::string& param, std::uint64_t prompt) {
+  if (prompt <= model.context) return;
+  ApiError error = bad_field(param, "the prompt has " + std::to_string(prompt) + " tokens, the context holds " +
+                                        std::to_string(model.context));
+  error.code = "context_length_exceeded";
+  throw error;
+}
+
 void fit_context(const ServedModel& model, const std::string& param, std::optional<std::int64_t> asked, Asked& choice) {
   const std::size_t prompt = choice.tokens.size();
   if (prompt == 0) throw bad_field(param, "'" + param + "' gives no tokens");
-  if (prompt > model.context) {
-    ApiError error = bad_field(param, "the prompt has " + std::to_string(prompt) + " tokens, the context holds " +
-                                          std::to_string(model.context));
-    error.code = "context_length_exceeded";
-    throw error;
-  }
+  expect_room(model, param, prompt);
   // One token more than the context holds can be generated: nothing reads it.
   const std::int64_t room = static_cast<std::int64_t>(model.context - prompt) + 1;
   choice.max_tokens = static_cast<std::uint32_t>(std::min(asked.value_or(room), room));

@@ -4,6 +4,7 @@
 
 #include "asked.hpp"
 #include "fields.hpp"
+#include "image_field.hpp"
 #include "served_model.hpp"
 
 namespace program::server {
@@ -35,6 +36,7 @@ struct GenerationRequest {
   bool constrained = false;            ///< the answer is what response_format asks for, and nothing else
   bool one_call = false;               ///< the first call ends the answer's calls
   bool calls = false;                  ///< the answer may call tools
+  std::vector<RequestImage> images{};  ///< of a chat, in the order of its prompt
   std::vector<std::string> ignored{};  ///< names of fields that are not known
   /// Forms of the arguments of tools that it may call, if any.
   std::shared_ptr<const zrt::text::chat::ToolParameters> tools{};
@@ -47,6 +49,9 @@ std::size_t read_generation_fields(Fields& fields, const ServedModel& model, Ask
 
 /// Choices of one prompt: the k-th samples with the seed + k.
 void add_choices(const Asked& choice, std::size_t count, GenerationRequest& request);
+
+/// A prompt of this many tokens fits in the context. Throws ApiError.
+void expect_room(const ServedModel& model, const std::string& param, std::uint64_t prompt);
 
 /// Bounds a choice's tokens by the context. Throws ApiError for a prompt that does not fit.
 void fit_context(const ServedModel& model, const std::string& param, std::optional<std::int64_t> asked, Asked& choice);

@@ -4,10 +4,13 @@
 
 #include "../model.hpp"
 #include "grammar_cache.hpp"
+#include <zrt/engine/image_rows.hpp>
 #include <zrt/engine/model_set.hpp>
+#include <zrt/model/fitted_image.hpp>
 #include <zrt/text/chat/chat_template.hpp>
 #include <zrt/text/chat/reply_parser.hpp>
 
+#include <functional>
 #include <optional>
 
 namespace program::server {
@@ -16,6 +19,16 @@ namespace program::server {
 struct ServedAdapter {
   std::string id;
   zrt::AdapterId adapter{};
+};
+
+/// How a model takes images.
+struct ServedImages {
+  zrt::model::VisionConfig config{};
+  zrt::model::ImageLimits limits{};
+  std::int32_t row_token = 0;     ///< stands for a row; templates write one for each image
+  std::uint32_t row_numbers = 0;  ///< numbers in a row
+  /// The rows of a PNG or JPEG. One call at a time of all models.
+  std::function<zrt::Result<zrt::ImageRows>(std::string_view file)> encode{};
 };
 
 /// A model as the API shows it. Views the model, which outlives it; any thread may use it.
@@ -33,6 +46,7 @@ struct ServedModel {
   std::optional<zrt::text::chat::ChatTemplate> chat_template{};
   const zrt::text::chat::ReplyFormat* format = nullptr;
   std::unique_ptr<GrammarCache> grammars{};
+  std::optional<ServedImages> images{};  ///< none of a model that reads text alone
 };
 
 /// All models of a server, by their places in the set.
