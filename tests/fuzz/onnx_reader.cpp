@@ -10,6 +10,7 @@
 // covers: zrt/ir/onnx/external_data.hpp 90
 // covers: zrt/ir/onnx/known_numbers.hpp 90
 // covers: zrt/ir/onnx/ops_attention.hpp 90
+// covers: zrt/ir/onnx/ops_cast.hpp 90
 // covers: zrt/ir/onnx/ops_control.hpp 90
 // covers: zrt/ir/onnx/ops_elementwise.hpp 90
 // covers: zrt/ir/onnx/ops_grams.hpp 90
@@ -30,8 +31,10 @@
 // covers: zrt/ir/onnx/ops_shape.hpp 90
 // covers: zrt/ir/onnx/ops_signal.hpp 90
 // covers: zrt/ir/onnx/ops_slice.hpp 90
+// covers: zrt/ir/onnx/ops_string.hpp 90
 // covers: zrt/ir/onnx/ops_training.hpp 90
 // covers: zrt/ir/onnx/ops_window.hpp 90
+// covers: zrt/ir/onnx/strings.hpp 90
 // seeds: /usr/share/libonnx-testdata/data/node/test_*/model.onnx
 // cases: ../data/onnx_operators.pb
 // max-len: 1024
@@ -95,8 +98,11 @@ std::vector<onnx::InputType> declared_inputs(std::string_view file) {
   if (!model) return inputs;
   const auto graph = onnx::read_graph(model->graph, system_allocator());
   if (!graph) return inputs;
+  bool strings = false;
   for (const onnx::ValueView& input : graph->inputs)
-    if (const auto type = onnx::read_type(input.type, [](auto, auto) { return ir::ptir::Dim(2); }); type)
+    if (const auto type = onnx::read_type(
+            input.type, [](auto, auto) { return ir::ptir::Dim(2); }, nullptr, &strings);
+        type)
       inputs.push_back({input.name, *type});
   return inputs;
 }
@@ -207,12 +213,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const DataFolder folder;
   auto external = onnx::ExternalData::beside(folder.model(), small_blocks());
   demand(external.has_value());
+  // Strings that a host feeds, and a file in which they are refused.
+  const bool takes_strings = size == 0 || data[size / 2] % 8 != 7;
+  onnx::ModelStrings strings(small_blocks());
+  for (const char* text : {"a", "B", "-1.5", "inf"}) demand(strings.table.number_of(text).has_value());
   for (std::size_t round = 0; round <= names.size(); ++round) {
     Name needed, open;
     onnx::ReadOptions options;
     options.values = bound;
     options.lengths = lengths;
     if (wider) options.types = types;
+    if (takes_strings) options.strings = &strings;
     options.needed = &needed;
     options.open_input = &open;
     options.allocator = small_blocks();
@@ -220,6 +231,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto program = onnx::read(file, options);
     if (program) {
       demand(ir::ptir::verify(*program).has_value());
+      const ir::ptir::Region& main = program->regions[0];
+      for (const std::uint32_t input : strings.inputs)
+        demand(main.parameters[input].type.dtype == onnx::kStringNumbers);
+      for (const std::uint32_t output : strings.outputs) demand(output < main.results.size());
       return 0;
     }
     demand(program.error().code() != Errc::ok && !program.error().text().empty());

@@ -20,6 +20,7 @@ struct CaseTensor {
   zrt::TensorType type{};
   ir::ptir::TensorType program_type{};
   std::vector<std::byte> bytes;
+  bool strings = false;  ///< the elements are numbers of strings
 };
 
 [[nodiscard]] inline Outcome refused(const Error& error) {
@@ -33,10 +34,12 @@ struct CaseTensor {
 /// The tensor of a message, for a value that a model declares to be a tensor of TypeProto `type`.
 ///
 /// Errors: those of reading a tensor.
-[[nodiscard]] inline Result<CaseTensor> case_tensor(std::string_view message, std::string name, std::string_view type) {
-  const auto data = onnx::read_tensor(message, system_allocator());
+[[nodiscard]] inline Result<CaseTensor> case_tensor(std::string_view message, std::string name, std::string_view type,
+                                                    onnx::StringTable& strings) {
+  const auto data = onnx::read_tensor(message, system_allocator(), nullptr, &strings);
   if (!data) return pass(data);
   CaseTensor t;
+  t.strings = data->strings;
   t.name = std::move(name);
   t.program_type = data->type;
   // The data set stores bf16 as the words of ui16; the model says what they are.
@@ -70,7 +73,7 @@ struct CaseValues {
 ///
 /// Errors: those of reading a tensor; Errc::shape_mismatch when there are more messages than values.
 [[nodiscard]] inline Result<CaseValues> case_values(const std::vector<std::string>& messages,
-                                                    const Vector<onnx::ValueView>& values) {
+                                                    const Vector<onnx::ValueView>& values, onnx::StringTable& strings) {
   constexpr std::uint32_t kTensor = 3, kSequence = 5;
   if (messages.size() > values.size())
     return fail(Errc::shape_mismatch, messages.size(), " tensors for the ", values.size(), " values of the model");
@@ -96,7 +99,8 @@ struct CaseValues {
       return pass(read);
     if (form->sequence) all.lengths.push_back({values[i].name, static_cast<std::uint32_t>(tensors.size())});
     for (std::size_t k = 0; k < tensors.size(); ++k) {
-      auto t = case_tensor(tensors[k], form->sequence ? name + "[" + std::to_string(k) + "]" : name, form->tensor);
+      auto t =
+          case_tensor(tensors[k], form->sequence ? name + "[" + std::to_string(k) + "]" : name, form->tensor, strings);
       if (!t) return pass(t);
       all.tensors.push_back(std::move(*t));
     }
@@ -140,8 +144,8 @@ struct ReadCase {
   if (!model) return no(model.error());
   const auto graph = onnx::read_graph(model->graph, system_allocator());
   if (!graph) return no(graph.error());
-  const auto inputs = case_values(test.inputs, graph->inputs);
-  const auto outputs = case_values(test.outputs, graph->outputs);
+  onnx::ModelStrings strings;
+  const auto inputs = case_values(test.inputs, graph->inputs, strings.table);
   // Inputs that decide a shape are given as values, one after the other as the reader asks for them.
   std::set<std::string> bound;
   Result<ir::ptir::Program> program = fail(Errc::unimplemented, "not read");
@@ -159,6 +163,7 @@ struct ReadCase {
     options.types = types;
     if (inputs) options.lengths = inputs->lengths;
     options.needed = &needed;
+    options.strings = &strings;
     program = onnx::read(std::as_bytes(std::span(test.model)), options);
     if (program) break;
     const std::string name(needed.view());
@@ -167,7 +172,11 @@ struct ReadCase {
       return no(program.error());
   }
   if (!inputs) return no(inputs.error());
+  const auto outputs = case_values(test.outputs, graph->outputs, strings.table);
   if (!outputs) return no(outputs.error());
+  for (std::size_t i = 0; i < outputs->tensors.size(); ++i)
+    if (outputs->tensors[i].strings != (std::ranges::find(strings.outputs, i) != strings.outputs.end()))
+      return std::unexpected<Outcome>({Outcome::wrong, "wrong: output " + std::to_string(i) + " is of strings or not"});
   ReadCase read{std::move(*program), {}, outputs->tensors, bound};
   for (const CaseTensor& t : inputs->tensors)
     if (!bound.contains(t.name)) read.inputs.push_back(t);

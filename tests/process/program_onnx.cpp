@@ -56,13 +56,13 @@ TEST_F(Program, InspectingNamesWhatIsRefused) {
   const std::string refused =
       file("refused.onnx",
            onnx_file::model(input("x", kFloat, {4}) + node("Relu", {"x"}, {"a"}) +
-                            node("StringNormalizer", {"a"}, {"z"}) + node("Rubbish", {"z"}, {"y"}) + output("y")));
+                            node("RandomNormalLike", {"a"}, {"z"}) + node("Rubbish", {"z"}, {"y"}) + output("y")));
   const Outcome done = run({"onnx", "inspect", refused});
   EXPECT_EQ(done.status, 0) << done.err;
   for (const char* said :
-       {"operator Relu: 1\n", "operator StringNormalizer: 1, refused: operator StringNormalizer is not translated\n",
+       {"operator Relu: 1\n", "operator RandomNormalLike: 1, refused: operator RandomNormalLike is not translated\n",
         "operator Rubbish: 1, refused: operator Rubbish is not translated\n",
-        "\nrefused: unimplemented: node 1 (StringNormalizer)"})
+        "\nrefused: unimplemented: node 1 (RandomNormalLike)"})
     EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
 }
 

@@ -15,6 +15,7 @@ import numpy as np
 DOMAIN = {"ai.onnx": "", "ms": "com.microsoft"}
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
          "float64": 11, "uint32": 12, "uint64": 13}
+STRINGS = 8
 UINT4, INT4, E4M3 = 21, 22, 17
 rng = np.random.default_rng(26)
 
@@ -53,11 +54,15 @@ def nibbles(values, number):
 
 
 def number_of(x):
-    return x.number if isinstance(x, Packed) else TYPES[x.dtype.name]
+    if isinstance(x, Packed):
+        return x.number
+    return STRINGS if x.dtype == object else TYPES[x.dtype.name]
 
 
 def tensor(name, x):
     out = b"".join(field(1, int(extent)) for extent in x.shape) + field(2, number_of(x)) + field(8, name)
+    if number_of(x) == STRINGS:
+        return out + b"".join(field(6, text) for text in x.reshape(-1))
     return out + field(9, x.data if isinstance(x, Packed) else np.ascontiguousarray(x).tobytes())
 
 
@@ -75,6 +80,8 @@ def attribute(name, x):
         return field(1, name) + field(4, x) + field(20, 3)
     if isinstance(x[0], float):
         return field(1, name) + b"".join(field(7, v) for v in x) + field(20, 6)
+    if isinstance(x[0], str):
+        return field(1, name) + b"".join(field(9, v) for v in x) + field(20, 8)
     return field(1, name) + b"".join(field(8, int(v)) for v in x) + field(20, 7)
 
 
@@ -597,7 +604,74 @@ def grams():
     case("tf_idf_both", "TfIdfVectorizer", [x], [columns(counts * weights)], 9, mode="TFIDF", weights=weights, **pool)
 
 
+def texts(*values):
+    return np.array(values, dtype=object)
+
+
+def split_texts(x, delimiter=None, most=-1):
+    """The parts of each text along a new last axis, filled up with empty ones, and how many each has."""
+    parts = [text.split(delimiter, most) for text in x.reshape(-1)]
+    width = max(map(len, parts), default=0)
+    y = np.array([part + [""] * (width - len(part)) for part in parts], dtype=object)
+    return [y.reshape(x.shape + (width,)), np.array([len(part) for part in parts], np.int64).reshape(x.shape)]
+
+
+def strings():
+    labels = texts("cat", "dog", "Grüße", "")
+    case("gather_labels", "Gather", [labels, i64(2, 0, -1)], [texts("Grüße", "cat", "")], 13, known=(0,))
+    case("gather_known_labels", "Gather", [labels, i64(1)], [texts("dog")], 13, known=(0, 1))
+    case("where_strings", "Where", [np.array([True, False]), texts("yes"), texts("no", "never")],
+         [texts("yes", "never")], 16)
+    case("concat_strings", "Concat", [texts("a", "b"), texts("b")], [texts("a", "b", "b")], 13, axis=0)
+    case("reshape_strings", "Reshape", [labels, i64(2, 2)], [labels.reshape(2, 2)], 14, known=(1,))
+    case("transpose_strings", "Transpose", [labels.reshape(1, 4)], [labels.reshape(4, 1)], 13)
+    case("split_strings_tensor", "Split", [labels], [labels[:2], labels[2:]], 13)
+    case("equal_strings", "Equal", [texts("a", "b", "c"), texts("c")], [np.array([False, False, True])], 19)
+    case("shape_of_strings", "Shape", [labels.reshape(2, 2)], [i64(2, 2)], 13)
+    case("identity_strings", "Identity", [labels], [labels], 14)
+    case("constant_string", "Constant", [], [np.array("one", dtype=object)], 13, value_string="one")
+    case("constant_strings", "Constant", [], [texts("one", "two")], 13, value_strings=["one", "two"])
+    case("cast_int64_to_string", "Cast", [i64(-7, 0, 1 << 60)], [texts("-7", "0", str(1 << 60))], 13, known=(0,), to=8)
+    numbers = np.array([0.1, -2.5e-7, 1e22, np.nan, np.inf, -np.inf])
+    case("cast_double_to_string", "Cast", [numbers],
+         [texts("0.1", "-0.00000025", "1" + "0" * 22, "NaN", "INF", "-INF")], 13, to=8)
+    case("cast_float16_to_string", "Cast", [np.array([0.5, -3], np.float16)], [texts("0.5", "-3")], 13, to=8)
+    case("cast_string_to_double", "Cast", [texts("0.1", "-1E8", "+1e-5", "nan", "-inf", "+INF", ".5")],
+         [np.array([0.1, -1e8, 1e-5, np.nan, -np.inf, np.inf, 0.5])], 13, to=11)
+    case("cast_string_to_float16", "Cast", [texts("0.1", "70000")], [np.array([0.1, np.inf], np.float16)], 13, to=10)
+    case("cast_string_to_int64", "Cast", [texts("100.5", "-1.9", str(-(1 << 63)), "+12")],
+         [i64(100, -1, -(1 << 63), 12)], 13, to=7)
+    case("cast_string_to_uint8", "Cast", [texts("255", "-0.5", "2e2")], [np.array([255, 0, 200], np.uint8)], 13, to=2)
+    case("cast_like_string_to_int32", "CastLike", [texts("3"), np.zeros(1, np.int32)], [np.array([3], np.int32)], 15)
+    case("cast_string_to_string", "Cast", [labels], [labels], 13, to=8)
+    words = texts("Monday", "tuesday", "MONDAY")
+    case("string_normalizer_insensitive", "StringNormalizer", [words.reshape(1, 3)], [texts("TUESDAY").reshape(1, 1)],
+         10, case_change_action="UPPER", stopwords=["monday"])
+    case("string_normalizer_nothing_left", "StringNormalizer", [words.reshape(1, 3)], [texts("").reshape(1, 1)], 10,
+         stopwords=["monday", "Tuesday"])
+    case("string_normalizer_lower", "StringNormalizer", [words], [texts("monday", "tuesday", "monday")], 10,
+         case_change_action="LOWER", locale="en_US")
+    case("string_normalizer_beyond_ascii", "StringNormalizer", [texts("Grüße", "b")], [texts("Grüße")], 10,
+         stopwords=["B"])
+    x, y = texts("a", "b", ""), texts(".x", "")
+    case("string_concat", "StringConcat", [x, texts("1", "2", "3")], [texts("a1", "b2", "3")], 20)
+    case("string_concat_broadcast", "StringConcat", [x.reshape(3, 1), y], [x.reshape(3, 1) + y], 20)
+    sentences = texts("hello world", " a  b c ", "", "a,b,,c")
+    case("string_split_blanks", "StringSplit", [sentences], split_texts(sentences), 20)
+    case("string_split_blanks_at_most", "StringSplit", [sentences], split_texts(sentences, None, 1), 20, maxsplit=1)
+    case("string_split_delimiter", "StringSplit", [sentences.reshape(2, 2)], split_texts(sentences.reshape(2, 2), ","),
+         20, delimiter=",")
+    case("string_split_delimiter_at_most", "StringSplit", [sentences], split_texts(sentences, ",", 2), 20,
+         delimiter=",", maxsplit=2)
+    case("string_split_long_delimiter", "StringSplit", [sentences], split_texts(sentences, ",b,"), 20, delimiter=",b,")
+    case("string_split_nothing", "StringSplit", [texts()], [texts().reshape(0, 0), i64()], 20, delimiter=",")
+    pool = dict(pool_strings=["b", "c", "c", "a", "a", "b"], ngram_counts=[0, 2], ngram_indexes=[0, 1, 2, 3],
+                min_gram_length=1, max_gram_length=2, max_skip_count=0, mode="TF")
+    case("tf_idf_strings", "TfIdfVectorizer", [texts("a", "b", "c", "a", "unseen")], [f32([1, 1, 1, 1])], 9, **pool)
+
+
 if __name__ == "__main__":
     for part in (elementwise, reductions, windows, shapes, norms, attention, rotary, images, quantised, signals, fused,
-                 fused_attention, early_forms, scatters, selections, grams):
+                 fused_attention, early_forms, scatters, selections, grams,
+                 strings):
         part()

@@ -56,6 +56,40 @@ TEST(OnnxModel, TakesTheValuesThatDecideAShape) {
   EXPECT_EQ(made->output_type(0), (TensorType{DType::f32, {2, 2}}));
 }
 
+TEST(OnnxModel, GivesLabelsByTheirNumbers) {
+  constexpr std::int64_t kStrings = 8;
+  const std::string labels =
+      field(5, field(1, std::int64_t{2}) + field(2, kStrings) + field(8, "labels") + field(6, "cat") + field(6, "dog"));
+  const std::string file =
+      model(input("scores", kFloat, {2}) + input("name", kStrings, {1}) + labels +
+                node("ArgMax", {"scores"}, {"best"}, {integer("keepdims", 0)}) +
+                node("Gather", {"labels", "best"}, {"label"}) + node("Equal", {"label", "name"}, {"right"}) +
+                output("label", kStrings, {}) + output("right"),
+            19);
+  EXPECT_EQ(Model::read(std::as_bytes(std::span(file))).error().text(),
+            "tensor labels: tensors of strings need ReadOptions::strings");
+  ir::onnx::ModelStrings strings;
+  auto made = Model::read(std::as_bytes(std::span(file)), {.strings = &strings});
+  ASSERT_TRUE(made) << made.error().text();
+  ASSERT_EQ(strings.inputs.size(), 1u);
+  EXPECT_EQ(strings.inputs[0], 1u);
+  ASSERT_EQ(strings.outputs.size(), 1u);
+  EXPECT_EQ(strings.outputs[0], 0u);
+  for (const char* fed : {"dog", "hamster"}) {
+    const std::vector<float> scores{1, 2};
+    const std::int64_t name = *strings.table.number_of(fed);
+    std::int64_t label = -1;
+    std::uint8_t right = 7;
+    const ConstTensorView in[]{{DType::f32, {2}, std::as_bytes(std::span(scores))},
+                               {DType::si64, {1}, std::as_bytes(std::span(&name, 1))}};
+    const TensorView out[]{{DType::si64, {}, std::as_writable_bytes(std::span(&label, 1))},
+                           {DType::i1, {1}, std::as_writable_bytes(std::span(&right, 1))}};
+    ASSERT_TRUE(made->run(in, out));
+    EXPECT_EQ(strings.table[label], "dog");
+    EXPECT_EQ(right, fed == std::string("dog") ? 1 : 0);
+  }
+}
+
 TEST(OnnxModel, NamesTheExtentThatIsOpen) {
   const std::string file = model(open_input("x", "N") + node("Sin", {"x"}, {"y"}) + output("y"));
   const auto made = Model::read(std::as_bytes(std::span(file)));

@@ -7,6 +7,7 @@
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/ir/onnx/input_length.hpp>
 #include <zrt/ir/onnx/named_extent.hpp>
+#include <zrt/ir/onnx/strings.hpp>
 
 #include <string_view>
 
@@ -23,7 +24,10 @@ struct OnnxOptions {
   Span<const ir::onnx::NamedExtent> extents{};
   Span<const NamedTensor> values{};             ///< inputs that are then no inputs of the model
   Span<const ir::onnx::InputLength> lengths{};  ///< of inputs that are sequences or optional values
-  std::uint32_t threads = 1;                    ///< workers of the default pool; unused with a hook of the host's
+  /// Receives the model's strings; tensors of strings are then si64 tensors of their numbers, those of `values` too.
+  /// Null refuses a model that has such tensors.
+  ir::onnx::ModelStrings* strings = nullptr;
+  std::uint32_t threads = 1;  ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
   Allocator allocator = system_allocator();
 };

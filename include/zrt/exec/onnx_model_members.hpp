@@ -22,6 +22,7 @@ template <class B> struct OnnxModel<B>::Ready {
     ir::onnx::ReadOptions reading;
     reading.extents = options.extents;
     reading.lengths = options.lengths;
+    reading.strings = options.strings;
     reading.allocator = options.allocator;
     Vector<ir::onnx::BoundInput> values(options.allocator);
     for (const NamedTensor& given : options.values) {

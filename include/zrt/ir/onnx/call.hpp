@@ -67,12 +67,19 @@ struct Value {
   std::string_view source{};  ///< the first input of the model that must be known for it to be: few numbers of inputs
   /// The tensors of a sequence, which then is no tensor; they live as long as the reader.
   std::optional<Span<const Value>> sequence{};
-  bool absent = false;  ///< an optional value that is not there
+  bool absent = false;   ///< an optional value that is not there
+  bool strings = false;  ///< its elements are numbers of strings
 };
 
 /// The tensors that a value is made of: itself, those of a sequence, none of a value that is not there.
 [[nodiscard]] inline Span<const Value> tensors_of(const Value& v) noexcept {
   return v.absent ? Span<const Value>() : v.sequence ? *v.sequence : Span<const Value>(&v, 1);
+}
+
+/// True for a tensor of strings and a sequence of such, whose tensors are all of one kind.
+[[nodiscard]] inline bool holds_strings(const Value& v) noexcept {
+  const Span<const Value> tensors = tensors_of(v);
+  return !tensors.empty() && tensors[0].strings;
 }
 
 /// A value under its name.
@@ -341,6 +348,11 @@ class NodeCall {
   /// Result `i` is `v` with another shape of as many elements, if `v` is known.
   void out_known_as(std::size_t i, const Value& v, const ptir::Shape& shape) noexcept {
     if (has_out(i)) bind(node_->outputs[i], {{v.type.dtype, shape}, {}, v.data, true});
+  }
+  /// Result `i`, which was given already, is numbers of strings.
+  void mark_strings(std::size_t i) noexcept {
+    Value* v = has_out(i) ? scope_->find(node_->outputs[i]) : nullptr;
+    if (v != nullptr) v->strings = true;
   }
   void out_integers(std::size_t i, ptir::Ints values, bool scalar = false) noexcept {
     ptir::TensorType type{DType::si64, {}};

@@ -4,6 +4,7 @@
 
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_attention.hpp>
+#include <zrt/ir/onnx/ops_cast.hpp>
 #include <zrt/ir/onnx/ops_control.hpp>
 #include <zrt/ir/onnx/ops_grams.hpp>
 #include <zrt/ir/onnx/ops_image.hpp>
@@ -20,6 +21,7 @@
 #include <zrt/ir/onnx/ops_selection.hpp>
 #include <zrt/ir/onnx/ops_sequence.hpp>
 #include <zrt/ir/onnx/ops_signal.hpp>
+#include <zrt/ir/onnx/ops_string.hpp>
 #include <zrt/ir/onnx/ops_training.hpp>
 #include <zrt/ir/onnx/ops_window.hpp>
 #include <zrt/ir/onnx/reader.hpp>
@@ -30,11 +32,33 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
+/// What an operator does with tensors of strings. Their numbers tell which are equal and nothing else, so that an
+/// operator that computes with elements must not meet them.
+enum class StringUse : std::uint8_t {
+  refused,
+  moved,     ///< operands are all strings or none; so are then the results
+  compared,  ///< operands are all strings or none; results are none
+  looked_at  ///< the translation looks which of the operands are
+};
+/// The operands that may be strings.
+struct StringOperands {
+  StringUse use = StringUse::refused;
+  std::uint32_t operands = 0;  ///< a bit for each, the highest for all from 31 on
+
+  [[nodiscard]] constexpr bool has(std::size_t i) const noexcept { return operands >> (i < 31 ? i : 31) & 1u; }
+};
+inline constexpr StringOperands kMovesStrings{StringUse::moved, 1};
+inline constexpr StringOperands kMovesAllStrings{StringUse::moved, ~0u};
+inline constexpr StringOperands kMovesChosenStrings{StringUse::moved, 0b110};
+inline constexpr StringOperands kComparesStrings{StringUse::compared, ~0u};
+inline constexpr StringOperands kLooksAtStrings{StringUse::looked_at, ~0u};
+
 /// How one operator becomes instructions.
 struct OperatorRow {
   std::string_view name;
   std::int64_t first;  ///< the first opset in which the operator means what is translated
   void (*translate)(NodeCall&) noexcept;
+  StringOperands strings{};
   std::int64_t last = kNewestOpset;  ///< the last such opset
 };
 
@@ -62,17 +86,17 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"BitwiseOr", 18, &translate::kernel_binary<SameBinary<kernels::BitOr>>},
     {"BitwiseXor", 18, &translate::kernel_binary<SameBinary<kernels::BitXor>>},
     {"BlackmanWindow", 17, &translate::blackman_window},
-    {"Cast", 6, &translate::cast},
-    {"CastLike", 15, &translate::cast_like},
+    {"Cast", 6, &translate::cast, kLooksAtStrings},
+    {"CastLike", 15, &translate::cast_like, kLooksAtStrings},
     {"Ceil", 6, &translate::kernel_unary<FloatUnary<kernels::Ceil>>},
     {"Celu", 12, &translate::celu},
     {"CenterCropPad", 18, &translate::center_crop_pad},
     {"Clip", 6, &translate::clip},
     {"Col2Im", 18, &translate::col2im},
-    {"Compress", 9, &translate::compress},
-    {"Concat", 4, &translate::concat_},
-    {"ConcatFromSequence", 11, &translate::concat_from_sequence},
-    {"Constant", 1, &translate::constant},
+    {"Compress", 9, &translate::compress, kMovesStrings},
+    {"Concat", 4, &translate::concat_, kMovesAllStrings},
+    {"ConcatFromSequence", 11, &translate::concat_from_sequence, kMovesStrings},
+    {"Constant", 1, &translate::constant, kLooksAtStrings},
     {"ConstantOfShape", 9, &translate::constant_of_shape},
     {"Conv", 1, &translate::conv},
     {"ConvInteger", 10, &translate::conv_integer},
@@ -82,7 +106,7 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"CumProd", 26, &translate::cumulative<kernels::CumProd>},
     {"CumSum", 11, &translate::cumulative<kernels::CumSum>},
     {"DFT", 17, &translate::dft},
-    {"DepthToSpace", 1, &translate::depth_to_space},
+    {"DepthToSpace", 1, &translate::depth_to_space, kMovesStrings},
     {"DequantizeLinear", 10, &translate::dequantize_linear},
     {"Det", 11, &translate::det},
     {"Div", 7, &translate::arithmetic<&Builder::div, translate::KnownOp::divide>},
@@ -90,17 +114,17 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"DynamicQuantizeLinear", 11, &translate::dynamic_quantize_linear},
     {"Einsum", 12, &translate::einsum},
     {"Elu", 6, &translate::elu},
-    {"Equal", 7, &translate::arithmetic<&Builder::eq, translate::KnownOp::equal>},
+    {"Equal", 7, &translate::arithmetic<&Builder::eq, translate::KnownOp::equal>, kComparesStrings},
     {"Erf", 9, &translate::unary<&Builder::erf>},
     {"Exp", 6, &translate::unary<&Builder::exp>},
-    {"Expand", 8, &translate::expand},
+    {"Expand", 8, &translate::expand, kMovesStrings},
     {"EyeLike", 9, &translate::eye_like},
-    {"Flatten", 1, &translate::flatten},
+    {"Flatten", 1, &translate::flatten, kMovesStrings},
     {"Floor", 6, &translate::kernel_unary<FloatUnary<kernels::Floor>>},
     {"GRU", 7, &translate::gru},
-    {"Gather", 1, &translate::gather},
-    {"GatherElements", 11, &translate::gather_elements},
-    {"GatherND", 11, &translate::gather_nd},
+    {"Gather", 1, &translate::gather, kMovesStrings},
+    {"GatherElements", 11, &translate::gather_elements, kMovesStrings},
+    {"GatherND", 11, &translate::gather_nd, kMovesStrings},
     {"Gelu", 20, &translate::gelu},
     {"Gemm", 7, &translate::gemm},
     {"GlobalAveragePool", 1, &translate::global_average_pool},
@@ -114,9 +138,9 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"HannWindow", 17, &translate::hann_window},
     {"HardSigmoid", 6, &translate::hard_sigmoid},
     {"HardSwish", 14, &translate::hard_swish},
-    {"Hardmax", 1, &translate::along_axes_from<&translate::hardmax_of>, 12},
+    {"Hardmax", 1, &translate::along_axes_from<&translate::hardmax_of>, {}, 12},
     {"Hardmax", 13, &translate::along_axis<&translate::hardmax_of>},
-    {"Identity", 1, &translate::identity},
+    {"Identity", 1, &translate::identity, kLooksAtStrings},
     {"If", 1, &translate::if_},
     {"InstanceNormalization", 6, &translate::instance_normalization},
     {"IsInf", 10, &translate::is_inf},
@@ -128,7 +152,7 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"Less", 7, &translate::arithmetic<&Builder::lt, translate::KnownOp::less>},
     {"LessOrEqual", 12, &translate::arithmetic<&Builder::le, translate::KnownOp::less_or_equal>},
     {"Log", 6, &translate::unary<&Builder::log>},
-    {"LogSoftmax", 1, &translate::along_axes_from<&translate::log_softmax_of>, 12},
+    {"LogSoftmax", 1, &translate::along_axes_from<&translate::log_softmax_of>, {}, 12},
     {"LogSoftmax", 13, &translate::along_axis<&translate::log_softmax_of>},
     {"Loop", 1, &translate::loop},
     {"LpNormalization", 1, &translate::lp_normalization},
@@ -151,9 +175,9 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"NonZero", 9, &translate::non_zero},
     {"Not", 1, &translate::not_},
     {"OneHot", 9, &translate::one_hot},
-    {"Optional", 15, &translate::optional_},
-    {"OptionalGetElement", 15, &translate::optional_get_element},
-    {"OptionalHasElement", 15, &translate::optional_has_element},
+    {"Optional", 15, &translate::optional_, kLooksAtStrings},
+    {"OptionalGetElement", 15, &translate::optional_get_element, kLooksAtStrings},
+    {"OptionalHasElement", 15, &translate::optional_has_element, kLooksAtStrings},
     {"Or", 7, &translate::arithmetic<&Builder::maximum, translate::KnownOp::maximum>},
     {"PRelu", 7, &translate::prelu},
     {"Pad", 2, &translate::pad_},
@@ -176,60 +200,63 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"ReduceSum", 1, &translate::reduce_sum},
     {"ReduceSumSquare", 1, &translate::reduce_sum_square},
     {"Relu", 6, &translate::relu},
-    {"Reshape", 5, &translate::reshape_},
+    {"Reshape", 5, &translate::reshape_, kMovesStrings},
     {"Resize", 11, &translate::resize},
-    {"ReverseSequence", 10, &translate::reverse_sequence},
+    {"ReverseSequence", 10, &translate::reverse_sequence, kMovesStrings},
     {"RoiAlign", 10, &translate::roi_align},
     {"RotaryEmbedding", 23, &translate::rotary_embedding},
     {"Round", 11, &translate::kernel_unary<FloatUnary<kernels::Round>>},
     {"STFT", 17, &translate::stft},
-    {"Scan", 8, &translate::scan_batches, 8},
+    {"Scan", 8, &translate::scan_batches, {}, 8},
     {"Scan", 9, &translate::scan},
     {"Scatter", 9, &translate::scatter_elements},
     {"ScatterElements", 11, &translate::scatter_elements},
     {"ScatterND", 11, &translate::scatter_nd},
     {"Selu", 6, &translate::selu},
-    {"SequenceAt", 11, &translate::sequence_at},
-    {"SequenceConstruct", 11, &translate::sequence_construct},
-    {"SequenceEmpty", 11, &translate::sequence_empty},
-    {"SequenceErase", 11, &translate::sequence_erase},
-    {"SequenceInsert", 11, &translate::sequence_insert},
-    {"SequenceLength", 11, &translate::sequence_length},
-    {"SequenceMap", 17, &translate::sequence_map},
-    {"Shape", 1, &translate::shape_},
+    {"SequenceAt", 11, &translate::sequence_at, kLooksAtStrings},
+    {"SequenceConstruct", 11, &translate::sequence_construct, kLooksAtStrings},
+    {"SequenceEmpty", 11, &translate::sequence_empty, kLooksAtStrings},
+    {"SequenceErase", 11, &translate::sequence_erase, kLooksAtStrings},
+    {"SequenceInsert", 11, &translate::sequence_insert, kLooksAtStrings},
+    {"SequenceLength", 11, &translate::sequence_length, kLooksAtStrings},
+    {"SequenceMap", 17, &translate::sequence_map, kLooksAtStrings},
+    {"Shape", 1, &translate::shape_, kComparesStrings},
     {"Shrink", 9, &translate::shrink},
     {"Sigmoid", 6, &translate::sigmoid},
     {"Sign", 9, &translate::sign},
     {"Sin", 7, &translate::kernel_unary<FloatUnary<kernels::Sin>>},
     {"Sinh", 9, &translate::kernel_unary<FloatUnary<kernels::Sinh>>},
-    {"Size", 1, &translate::size},
-    {"Slice", 1, &translate::slice_},
-    {"Softmax", 1, &translate::along_axes_from<&translate::softmax_of>, 12},
+    {"Size", 1, &translate::size, kComparesStrings},
+    {"Slice", 1, &translate::slice_, kMovesStrings},
+    {"Softmax", 1, &translate::along_axes_from<&translate::softmax_of>, {}, 12},
     {"Softmax", 13, &translate::along_axis<&translate::softmax_of>},
     {"SoftmaxCrossEntropyLoss", 12, &translate::softmax_cross_entropy_loss},
     {"Softplus", 1, &translate::softplus},
     {"Softsign", 1, &translate::softsign},
-    {"SpaceToDepth", 1, &translate::space_to_depth},
-    {"Split", 2, &translate::split},
+    {"SpaceToDepth", 1, &translate::space_to_depth, kMovesStrings},
+    {"Split", 2, &translate::split, kMovesStrings},
     {"SplitToSequence", 11, &translate::split_to_sequence},
     {"Sqrt", 6, &translate::sqrt},
-    {"Squeeze", 1, &translate::squeeze},
+    {"Squeeze", 1, &translate::squeeze, kMovesStrings},
+    {"StringConcat", 20, &translate::string_concat, kLooksAtStrings},
+    {"StringNormalizer", 10, &translate::string_normalizer, kLooksAtStrings},
+    {"StringSplit", 20, &translate::string_split, kLooksAtStrings},
     {"Sub", 7, &translate::arithmetic<&Builder::sub, translate::KnownOp::subtract>},
     {"Sum", 6, &translate::variadic<&Builder::add, translate::KnownOp::add>},
     {"Swish", 24, &translate::swish},
     {"Tan", 7, &translate::kernel_unary<FloatUnary<kernels::Tan>>},
     {"Tanh", 6, &translate::unary<&Builder::tanh>},
     {"TensorScatter", 24, &translate::tensor_scatter},
-    {"TfIdfVectorizer", 9, &translate::tf_idf_vectorizer},
+    {"TfIdfVectorizer", 9, &translate::tf_idf_vectorizer, kLooksAtStrings},
     {"ThresholdedRelu", 10, &translate::thresholded_relu},
-    {"Tile", 6, &translate::tile_},
+    {"Tile", 6, &translate::tile_, kMovesStrings},
     {"TopK", 1, &translate::top_k},
-    {"Transpose", 1, &translate::transpose_},
+    {"Transpose", 1, &translate::transpose_, kMovesStrings},
     {"Trilu", 14, &translate::trilu},
     {"Unique", 11, &translate::unique},
-    {"Unsqueeze", 1, &translate::unsqueeze},
+    {"Unsqueeze", 1, &translate::unsqueeze, kMovesStrings},
     {"Upsample", 9, &translate::upsample},
-    {"Where", 9, &translate::where},
+    {"Where", 9, &translate::where, kMovesChosenStrings},
     {"Xor", 7, &translate::xor_},
 });
 
@@ -362,6 +389,28 @@ static_assert(rows_have_forms());
               " is not translated");
 }
 
+namespace detail {
+
+/// True where an operand of the node is of strings, which the operator must take; else an error.
+[[nodiscard]] inline bool meets_strings(NodeCall& call, const StringOperands& taken) noexcept {
+  bool some = false, all = true;
+  for (std::size_t i = 0; i < call.inputs(); ++i) {
+    const Value* v = call.has(i) ? call.scope().find(call.node().inputs[i]) : nullptr;
+    if (v == nullptr) continue;
+    const bool strings = holds_strings(*v);
+    if (strings && (taken.use == StringUse::refused || !taken.has(i)))
+      call.unsupported("input ", i, " (", zrt::slice(call.node().inputs[i], 0, 60),
+                       ") is of strings, of which the operator is not computed");
+    some = some || strings;
+    all = all && (strings || !taken.has(i));
+  }
+  if (some && !all && taken.use != StringUse::looked_at && !call.failed())
+    call.fail(Errc::dtype_mismatch, "some operands are of strings and others are not");
+  return some && !call.failed();
+}
+
+}  // namespace detail
+
 inline void Reader::translate(NodeCall& call) noexcept {
   const NodeView& node = call.node();
   const auto found = find_operator(node.domain, node.op, call.opset());
@@ -377,7 +426,11 @@ inline void Reader::translate(NodeCall& call) noexcept {
   if (form.outputs.most != kAnyNumber && call.outputs() > form.outputs.most)
     return call.fail(Errc::invalid_file, "the node has ", call.outputs(), " outputs, at opset ", call.opset(),
                      " the operator has at most ", int{form.outputs.most});
-  return found->row->translate(call);
+  const bool strings = detail::meets_strings(call, found->row->strings);
+  if (call.failed()) return;
+  found->row->translate(call);
+  if (strings && found->row->strings.use == StringUse::moved)
+    for (std::size_t i = 0; i < call.outputs(); ++i) call.mark_strings(i);
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx

@@ -33,10 +33,15 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 /// `v` with another tensor for each of its own, which `next` gives for it.
 template <class F> [[nodiscard]] Value remade(NodeCall& n, const Value& v, F&& next) noexcept {
   if (v.absent) return v;
-  if (!v.sequence) return next(v);
+  const auto of_its_kind = [&](const Value& tensor) {
+    Value made = next(tensor);
+    made.strings = tensor.strings;
+    return made;
+  };
+  if (!v.sequence) return of_its_kind(v);
   Vector<Value> values(n.allocator());
   for (const Value& tensor : *v.sequence)
-    if (auto r = values.push_back(next(tensor)); !r) n.fail(r.error());
+    if (auto r = values.push_back(of_its_kind(tensor)); !r) n.fail(r.error());
   if (n.failed()) return v;
   const auto made = n.reader().sequence_of(std::move(values));
   if (made) return *made;
@@ -132,7 +137,7 @@ inline void add_captured(NodeCall& n, const Captures& captures, Vector<Tensor>& 
   const Span<const Value> q = tensors_of(b);
   if (a.absent != b.absent || a.sequence.has_value() != b.sequence.has_value() || p.size() != q.size()) return false;
   for (std::size_t i = 0; i < p.size(); ++i)
-    if (!(p[i].type == q[i].type)) return false;
+    if (!(p[i].type == q[i].type) || p[i].strings != q[i].strings) return false;
   return true;
 }
 inline void if_(NodeCall& n) noexcept {
@@ -206,6 +211,11 @@ inline void if_(NodeCall& n) noexcept {
 [[nodiscard]] inline bool known_false(const Value& v) noexcept {
   return v.known && !v.data.empty() && v.data[0] == std::byte{0};
 }
+/// Refuses strings that a loop carries or stacks: its results are tensors alone.
+inline void refuse_strings(NodeCall& n, Span<const Value> results) noexcept {
+  for (const Value& v : results)
+    if (holds_strings(v)) return n.unsupported("strings that a loop or a scan gives");
+}
 /// Reads the body once for each trip.
 inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexcept {
   Builder& b = n.b();
@@ -236,6 +246,7 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
     if (n.failed()) return;
     if (results.size() != 1 + n.outputs())
       return n.fail(Errc::invalid_file, "the body gives ", results.size(), " values");
+    refuse_strings(n, results.span());
     condition = results[0];
     if (!condition.known)
       return n.unsupported("a loop with scan outputs, sequences or carries that grow whose condition is computed");
@@ -299,6 +310,7 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
     inline_graph(n, body, inner, arguments.span(), results);
     if (n.failed()) return;
     if (results.size() != 1 + carries) return n.fail(Errc::invalid_file, "the body gives ", results.size(), " values");
+    refuse_strings(n, results.span());
     b.result(*arguments[0].tensor + 1.0);
     b.result(scalar_of(given_tensor(n, results[0])));
     for (std::size_t i = 0; i < carries; ++i) {
@@ -376,6 +388,7 @@ inline void add_arguments(NodeCall& n, const ScannedBody& body, Span<const Value
     if (n.failed()) return;
     inline_graph(n, body.graph, inner, arguments.span(), results);
     if (n.failed()) return;
+    refuse_strings(n, results.span());
     const std::size_t first = body.loops ? 1 : 0;
     if (results.size() != first + body.states + body.outputs)
       return n.fail(Errc::invalid_file, "the body gives ", results.size(), " values");

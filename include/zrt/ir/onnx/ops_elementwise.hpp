@@ -232,12 +232,6 @@ inline void cast_as_said(NodeCall& n, DType to) noexcept {
   }
   cast_to(n, to);
 }
-inline void cast(NodeCall& n) noexcept {
-  const auto to = dtype_of(n.integer("to", 0));
-  to ? cast_as_said(n, *to) : n.fail(to.error());
-}
-inline void cast_like(NodeCall& n) noexcept { cast_as_said(n, n.dtype(1)); }
-
 inline void clip(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   if (n.has(1)) x = n.b().maximum(x, n.in(1));

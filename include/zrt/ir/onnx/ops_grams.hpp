@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ir/onnx/ops_grams.hpp: how often the n-grams of a pool stand in rows of whole numbers.
+// zrt/ir/onnx/ops_grams.hpp: how often the n-grams of a pool stand in rows of whole numbers or strings.
 #pragma once
 
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_elementwise.hpp>
+#include <zrt/ir/onnx/reader.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -29,13 +30,24 @@ struct GramPool {
   n.fail(Errc::invalid_file, key, " is missing");
   return {};
 }
-[[nodiscard]] inline GramPool gram_pool(NodeCall& n) noexcept {
-  GramPool pool;
-  if (n.has_attribute("pool_strings")) {
-    n.unsupported("n-grams of strings");
-    return pool;
+/// The numbers of the strings of an attribute.
+inline void append_numbers(NodeCall& n, std::string_view key, Vector<std::int64_t>& to) noexcept {
+  const AttributeView* a = n.attribute(key, AttributeType::texts);
+  for (std::size_t i = 0; a != nullptr && i < a->texts.size() && !n.failed(); ++i) {
+    const auto number = n.reader().number_of(a->texts[i]);
+    if (!number) return n.fail(number.error());
+    if (auto r = to.push_back(*number); !r) n.fail(r.error());
   }
-  pool.tokens = integers_of(n, "pool_int64s");
+}
+/// The pool that the node has; `numbers` holds its tokens where these are strings.
+[[nodiscard]] inline GramPool gram_pool(NodeCall& n, Vector<std::int64_t>& numbers) noexcept {
+  GramPool pool;
+  const bool strings = n.has_attribute("pool_strings");
+  if (strings != n.value(0).strings && !n.failed())
+    n.fail(Errc::dtype_mismatch, "x is of ", strings ? name(n.dtype(0)) : "strings", ", the pool of ",
+           strings ? "strings" : "whole numbers");
+  if (strings) append_numbers(n, "pool_strings", numbers);
+  pool.tokens = strings ? numbers.span() : integers_of(n, "pool_int64s");
   pool.starts = integers_of(n, "ngram_counts");
   pool.columns = integers_of(n, "ngram_indexes");
   if (n.failed()) return pool;
@@ -91,7 +103,8 @@ struct GramPool {
 inline void tf_idf_vectorizer(NodeCall& n) noexcept {
   Builder& b = n.b();
   const IntList shape = n.shape(0);
-  const GramPool pool = gram_pool(n);
+  Vector<std::int64_t> numbers(n.allocator());
+  const GramPool pool = gram_pool(n, numbers);
   const std::string_view mode = n.text("mode", "");
   const std::int64_t least = n.integer("min_gram_length", 0);
   const std::int64_t most = n.integer("max_gram_length", 0);

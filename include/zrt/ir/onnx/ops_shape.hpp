@@ -4,6 +4,7 @@
 
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_slice.hpp>
+#include <zrt/ir/onnx/reader.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -139,21 +140,36 @@ inline void size(NodeCall& n) noexcept {
   n.out_integers(0, {&count, 1}, true);
 }
 
+inline void constant_strings(NodeCall& n, Span<const std::string_view> texts, const ptir::Shape& shape) noexcept {
+  Vector<std::int64_t> numbers(n.allocator());
+  for (const std::string_view text : texts) {
+    const auto number = n.reader().number_of(text);
+    if (!number) return n.fail(number.error());
+    if (auto r = numbers.push_back(*number); !r) return n.fail(r.error());
+  }
+  n.out_known(0, {kStringNumbers, shape}, as_bytes(numbers.span()));
+  n.mark_strings(0);
+}
 inline void constant(NodeCall& n) noexcept {
   if (const AttributeView* a = n.attribute("value", AttributeType::tensor); a != nullptr) {
     const auto tensor = n.tensor_in(*a);
     if (!tensor) return n.fail(tensor.error());
     if (n.has_out(0)) n.bind(n.node().outputs[0], {tensor->type, {}, tensor->data, true});
+    if (tensor->strings) n.mark_strings(0);
     return;
   }
   if (const AttributeView* a = n.attribute("value_int", AttributeType::integer); a != nullptr)
     return n.out_integers(0, {&a->integer, 1}, true);
   if (const AttributeView* a = n.attribute("value_ints", AttributeType::integers); a != nullptr)
     return n.out_integers(0, a->integers.span());
+  if (const AttributeView* a = n.attribute("value_string", AttributeType::text); a != nullptr)
+    return constant_strings(n, {&a->text, 1}, {});
+  if (const AttributeView* a = n.attribute("value_strings", AttributeType::texts); a != nullptr)
+    return constant_strings(n, a->texts.span(), {Dim(static_cast<std::int64_t>(a->texts.size()))});
   const AttributeView* one = n.attribute("value_float", AttributeType::real);
   const AttributeView* list = n.attribute("value_floats", AttributeType::reals);
   if (n.failed()) return;
-  if (one == nullptr && list == nullptr) return n.unsupported("a constant of strings or of a sparse tensor");
+  if (one == nullptr && list == nullptr) return n.unsupported("a constant of a sparse tensor");
   Vector<float> values(n.allocator());
   for (const double value : list != nullptr ? list->reals.span() : Span(&one->real, 1))
     if (auto r = values.push_back(static_cast<float>(value)); !r) return n.fail(r.error());
@@ -170,6 +186,7 @@ inline void constant_of_shape(NodeCall& n) noexcept {
   if (const AttributeView* a = n.attribute("value", AttributeType::tensor); a != nullptr) {
     const auto tensor = n.tensor_in(*a);
     if (!tensor) return n.fail(tensor.error());
+    if (tensor->strings) return n.unsupported("a value of strings");
     one = tensor->type;
     data = tensor->data;
     if (data.size() != bytes_of(one.dtype, 1))

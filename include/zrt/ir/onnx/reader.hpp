@@ -44,6 +44,9 @@ struct ReadOptions {
   Name* needed = nullptr;
   /// When reading fails because an extent must be known, the first input that leaves extents open is written here.
   Name* open_input = nullptr;
+  /// Receives the strings of the model, whose tensors are then si64 tensors of their numbers, in `values` and `types` too;
+  /// null refuses a model that has such tensors.
+  ModelStrings* strings = nullptr;
   /// Files that hold the data of tensors; null refuses a model that has such tensors.
   ExternalData* external = nullptr;
   Allocator allocator = system_allocator();
@@ -82,6 +85,10 @@ class Reader {
 
   /// Reads the model's graph into the builder's first region.
   [[nodiscard]] Result<void> read_main() noexcept {
+    if (options_->strings != nullptr) {
+      options_->strings->inputs.clear();
+      options_->strings->outputs.clear();
+    }
     const auto graph = read_graph(model_->graph, allocator());
     if (!graph) return pass(graph);
     Scope scope(allocator());
@@ -138,7 +145,11 @@ class Reader {
       auto tensor = tensor_in(message);
       if (!tensor) return pass(tensor);
       Value value{tensor->type, {}, tensor->data, true};
+      value.strings = tensor->strings;
       if (std::find(variables.begin(), variables.end(), tensor->name) != variables.end()) {
+        if (value.strings)
+          return fail(Errc::dtype_mismatch, "initializer ", zrt::slice(tensor->name, 0, 80),
+                      " is of strings, which cannot be an input");
         value = {tensor->type, builder_.parameter(tensor->type, named(tensor->name)), {}, false, tensor->name};
         if (builder_.failed()) return about("initializer ", tensor->name);
       }
@@ -148,7 +159,8 @@ class Reader {
   }
   /// The tensor of a message; its elements live as long as the reader.
   [[nodiscard]] Result<TensorData> tensor_in(std::string_view message) noexcept {
-    auto tensor = read_tensor(message, allocator(), options_->external);
+    auto tensor = read_tensor(message, allocator(), options_->external,
+                              options_->strings == nullptr ? nullptr : &options_->strings->table);
     if (!tensor || tensor->own.empty()) return tensor;
     const auto kept = keep(std::move(tensor->own));
     if (!kept) return pass(kept);
@@ -212,17 +224,38 @@ class Reader {
     nested_room_ -= cost;
     return true;
   }
-  /// Keeps `bytes` as long as the reader.
-  [[nodiscard]] Result<Span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
-    if (bytes.size() > room_)
+  /// Counts bytes of known values that are kept or gone through.
+  [[nodiscard]] Result<void> charge(std::size_t bytes) noexcept {
+    if (bytes > room_)
       return fail(Errc::limit_exceeded, "known values take more than four times the file and ", kMaxKeptBytes,
                   " bytes");
-    room_ -= bytes.size();
+    room_ -= bytes;
+    return {};
+  }
+  /// Keeps `bytes` as long as the reader.
+  [[nodiscard]] Result<Span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
+    if (auto r = charge(bytes.size()); !r) return pass(r);
     if (auto r = kept_.push_back(std::move(bytes)); !r) return pass(r);
     return kept_.back().span();
   }
+  /// Errors: Errc::unimplemented where the caller takes no strings.
+  [[nodiscard]] Result<void> expect_strings_taken() const noexcept {
+    return options_->strings != nullptr ? Result<void>{} : std::unexpected<Error>(strings_not_taken());
+  }
+  /// The string of that number; valid until the next one is added.
+  [[nodiscard]] std::string_view string_at(std::int64_t number) const noexcept {
+    return options_->strings == nullptr ? std::string_view() : options_->strings->table[number];
+  }
+  /// The number of a string that the model makes. It is no part of another one.
+  [[nodiscard]] Result<std::int64_t> number_of(std::string_view text) noexcept {
+    if (auto r = expect_strings_taken(); !r) return pass(r);
+    if (auto r = charge(text.size() + sizeof(std::int64_t)); !r) return pass(r);
+    return options_->strings->table.number_of(text);
+  }
   /// Keeps the tensors of a sequence as long as the reader.
   [[nodiscard]] Result<Value> sequence_of(Vector<Value> values) noexcept {
+    for (const Value& v : values)
+      if (v.strings != values[0].strings) return fail(Errc::dtype_mismatch, "a sequence holds strings and numbers");
     if (values.size() > kMaxSequenceTensors - sequence_tensors_)
       return fail(Errc::limit_exceeded, "sequences hold more than ", kMaxSequenceTensors, " tensors together");
     sequence_tensors_ += values.size();
@@ -360,7 +393,11 @@ class Reader {
     return {};
   }
   [[nodiscard]] Result<void> give_tensor(const ValueView& output, const Value& v, const Name& name) noexcept {
-    if (auto r = expect_declared(output, v.type); !r) return r;
+    if (auto r = expect_declared(output, v); !r) return r;
+    if (v.strings) {
+      const std::size_t place = builder_.program().regions[0].results.size();
+      if (auto r = options_->strings->outputs.push_back(static_cast<std::uint32_t>(place)); !r) return r;
+    }
     check_size(v.type, "the model");
     const Tensor x = v.known ? builder_.constant(v.type, v.data) : *v.tensor;
     if (builder_.failed()) return about("output ", output.name);
@@ -371,19 +408,20 @@ class Reader {
   }
   /// Compares a result with the type that the model declares for it. Where the caller gave an input other extents,
   /// element type and rank must agree; a name agrees with any extent.
-  [[nodiscard]] Result<void> expect_declared(const ValueView& output, const ptir::TensorType& found) const noexcept {
+  [[nodiscard]] Result<void> expect_declared(const ValueView& output, const Value& value) const noexcept {
+    const ptir::TensorType& found = value.type;
     const auto name = zrt::slice(output.name, 0, 80);
     if (output.type.empty()) return {};
-    bool shaped = false;
+    bool shaped = false, strings = false;
     const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
-    const auto declared = read_type(output.type, any, &shaped);
+    const auto declared = read_type(output.type, any, &shaped, &strings);
     if (!declared) {
       Error error = Error::of(declared.error().code(), "output ", name, ": ");
       return std::unexpected<Error>(error.append(declared.error().text()));
     }
-    if (declared->dtype != found.dtype)
-      return fail(Errc::dtype_mismatch, "output ", name, " is of ", zrt::name(found.dtype), ", the model declares ",
-                  zrt::name(declared->dtype));
+    if (declared->dtype != found.dtype || strings != value.strings)
+      return fail(Errc::dtype_mismatch, "output ", name, " is of ", element_words(found.dtype, value.strings),
+                  ", the model declares ", element_words(declared->dtype, strings));
     if (!shaped) return {};
     if (declared->shape.rank != found.shape.rank)
       return fail(Errc::shape_mismatch, "output ", name, " has ", unsigned{found.shape.rank},
@@ -397,9 +435,19 @@ class Reader {
     }
     return {};
   }
+  [[nodiscard]] static std::string_view element_words(DType dtype, bool strings) noexcept {
+    return strings ? std::string_view("strings") : zrt::name(dtype);
+  }
+  /// True for an input that is declared to be of strings.
+  [[nodiscard]] static bool is_of_strings(const ValueView& input) noexcept {
+    bool shaped = false, strings = false;
+    const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
+    (void)read_type(input.type, any, &shaped, &strings);
+    return strings;
+  }
   /// A value of the caller's has the bytes of its type, and the element type that the model declares. Its extents may be
   /// others, as those of ReadOptions::types may.
-  [[nodiscard]] static Result<void> check_bound(const BoundInput& bound, const ValueView& input) noexcept {
+  [[nodiscard]] Result<void> check_bound(const BoundInput& bound, const ValueView& input) const noexcept {
     const auto name = zrt::slice(bound.name, 0, 80);
     if (!bound.type.shape.is_constant())
       return fail(Errc::shape_mismatch, "the value of input ", name, " has an open extent");
@@ -407,12 +455,19 @@ class Reader {
     if (!bytes.ok() || bytes.raw() != bound.data.size())
       return fail(Errc::shape_mismatch, "the value of input ", name, " has ", bound.data.size(),
                   " bytes, which its type does not have");
-    bool shaped = false;
+    bool shaped = false, strings = false;
     const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
-    const auto declared = read_type(input.type, any, &shaped);
+    const auto declared = read_type(input.type, any, &shaped, &strings);
     if (declared && declared->dtype != bound.type.dtype)
       return fail(Errc::dtype_mismatch, "the value of input ", name, " is of ", zrt::name(bound.type.dtype),
-                  ", the model declares ", zrt::name(declared->dtype));
+                  ", the model declares ", strings ? "strings, whose numbers are " : "", zrt::name(declared->dtype));
+    for (std::size_t at = 0; declared && strings && at < bound.data.size(); at += sizeof(std::int64_t)) {
+      std::int64_t number = 0;
+      std::memcpy(&number, bound.data.data() + at, sizeof number);
+      if (number < 0 || static_cast<std::uint64_t>(number) >= options_->strings->table.size())
+        return fail(Errc::invalid_argument, "the value of input ", name, " has the number ", number, " of ",
+                    options_->strings->table.size(), " strings");
+    }
     return {};
   }
   [[nodiscard]] const InputLength* length_of(std::string_view name) const noexcept {
@@ -467,28 +522,43 @@ class Reader {
   }
   /// An input that is a tensor, or a tensor of one that is a sequence.
   [[nodiscard]] Result<Value> read_tensor_input(const ValueView& input) noexcept {
+    const bool strings = is_of_strings(input);
+    if (const auto taken = strings ? expect_strings_taken() : Result<void>(); !taken) {
+      Error error = Error::of(taken.error().code(), "input ", zrt::slice(input.name, 0, 80), ": ");
+      return std::unexpected<Error>(error.append(taken.error().text()));
+    }
+    const auto of_input = [&](const ptir::TensorType& type, std::optional<Tensor> tensor, Span<const std::byte> data) {
+      Value v{type, tensor, data, !tensor, tensor ? input.name : std::string_view()};
+      v.strings = strings;
+      return v;
+    };
     for (const BoundInput& bound : options_->values)
       if (bound.name == input.name) {
         if (auto r = check_bound(bound, input); !r) return pass(r);
-        return Value{bound.type, {}, bound.data, true};
+        return of_input(bound.type, {}, bound.data);
       }
     std::optional<ptir::TensorType> given;
     for (const InputType& type : options_->types)
       if (type.name == input.name) given = type.type;
     if (given) {
       // Another extent than a constant one of the file's makes others of what the file declares for results.
-      bool shaped = false;
+      bool shaped = false, said_strings = false;
       const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
-      const auto said = read_type(input.type, any, &shaped);
+      const auto said = read_type(input.type, any, &shaped, &said_strings);
+      if (strings && given->dtype != kStringNumbers)
+        return fail(Errc::dtype_mismatch, "input ", zrt::slice(input.name, 0, 80), " is of strings, whose numbers are ",
+                    zrt::name(kStringNumbers), ", its type in ReadOptions::types is of ", zrt::name(given->dtype));
       reshaped_ = reshaped_ || !said || (shaped && said->shape.rank != given->shape.rank);
       for (std::uint8_t i = 0; !reshaped_ && shaped && i < given->shape.rank; ++i)
         reshaped_ = said->shape[i].is_constant() && !(said->shape[i] == given->shape[i]);
     } else {
-      const auto type = read_type(input.type, [&](std::string_view name, std::uint8_t) {
+      bool said_strings = false;
+      const auto extent = [&](std::string_view name, std::uint8_t) {
         for (const NamedExtent& known : options_->extents)
           if (known.symbol == name) return ptir::Dim(std::int64_t{known.extent});
         return name.empty() || name.size() > Name::kCapacity ? ptir::Dim::any() : builder_.dim(name);
-      });
+      };
+      const auto type = read_type(input.type, extent, nullptr, &said_strings);
       if (!type) {
         Error error = Error::of(type.error().code(), "input ", zrt::slice(input.name, 0, 80), ": ");
         return std::unexpected<Error>(error.append(type.error().text()));
@@ -500,9 +570,13 @@ class Reader {
         return fail(Errc::limit_exceeded, "input ", zrt::slice(input.name, 0, 80), " has an extent of ", dim.constant(),
                     ", expected at most ", kMaxExtent);
     if (open_input_.empty() && !given->shape.is_constant()) open_input_ = input.name;
+    if (strings) {
+      const std::size_t place = builder_.program().regions[0].parameters.size();
+      if (auto r = options_->strings->inputs.push_back(static_cast<std::uint32_t>(place)); !r) return pass(r);
+    }
     const Tensor x = builder_.parameter(*given, named(input.name));
     if (builder_.failed()) return about("input ", input.name);
-    return Value{*given, x, {}, false, input.name};
+    return of_input(*given, x, {});
   }
 
   const ReadOptions* options_;

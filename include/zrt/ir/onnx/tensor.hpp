@@ -5,6 +5,7 @@
 #include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/external_data.hpp>
 #include <zrt/ir/onnx/model.hpp>
+#include <zrt/ir/onnx/strings.hpp>
 #include <zrt/ir/ptir/types.hpp>
 
 #include <array>
@@ -52,9 +53,15 @@ inline constexpr auto kDataTypes = std::to_array<DataType>({{"undefined"},
 
 }  // namespace detail
 
+/// TensorProto.DataType of strings.
+inline constexpr std::int64_t kStringType = 8;
+/// What the numbers of strings are.
+inline constexpr DType kStringNumbers = DType::si64;
+
 /// The element type of that number in TensorProto.DataType.
 ///
-/// Errors: Errc::unimplemented for one that is not computed, Errc::invalid_file for a number that is none.
+/// Errors: Errc::unimplemented for one that is not computed, strings among them, Errc::invalid_file for a number that is
+/// none.
 [[nodiscard]] inline Result<DType> dtype_of(std::int64_t number) noexcept {
   if (number < 1 || static_cast<std::uint64_t>(number) >= detail::kDataTypes.size())
     return fail(Errc::invalid_file, "an element type has number ", number, ", expected 1 to ",
@@ -62,6 +69,11 @@ inline constexpr auto kDataTypes = std::to_array<DataType>({{"undefined"},
   const detail::DataType& type = detail::kDataTypes[static_cast<std::size_t>(number)];
   if (!type.dtype) return fail(Errc::unimplemented, "tensors of ", type.name, " are not computed");
   return *type.dtype;
+}
+
+/// Refuses strings where the caller takes none.
+[[nodiscard]] inline Error strings_not_taken() noexcept {
+  return Error::of(Errc::unimplemented, "tensors of strings need ReadOptions::strings");
 }
 
 /// A TensorProto: its name, its type and its elements, row-major and little-endian.
@@ -72,6 +84,7 @@ struct TensorData {
   ptir::TensorType type{};
   Span<const std::byte> data;  ///< in the message, in a file beside the model, or in `own`
   Vector<std::byte> own;       ///< elements that the message holds as numbers
+  bool strings = false;        ///< the elements are numbers of strings
 };
 
 namespace detail {
@@ -127,12 +140,15 @@ struct ExternalPlace {
 
 }  // namespace detail
 
-/// Reads a TensorProto. `files` gives data that lies in other files.
+/// Reads a TensorProto. `files` gives data that lies in other files; `strings` receives the elements of a tensor of
+/// strings, which then has their numbers.
 ///
-/// Errors: Errc::unimplemented for types that are not computed and for data in other files where `files` is null,
-/// Errc::shape_mismatch when the elements are not as many as the shape says, and those of ExternalData::find.
+/// Errors: Errc::unimplemented for types that are not computed, for strings where `strings` is null and for data in other
+/// files where `files` is, Errc::shape_mismatch when the elements are not as many as the shape says, and those of
+/// ExternalData::find.
 [[nodiscard]] inline Result<TensorData> read_tensor(std::string_view message, const Allocator& a,
-                                                    ExternalData* files = nullptr) noexcept {
+                                                    ExternalData* files = nullptr,
+                                                    StringTable* strings = nullptr) noexcept {
   TensorData tensor(a);
   Vector<std::int64_t> dims(a);
   std::int64_t number = 0;
@@ -153,9 +169,13 @@ struct ExternalPlace {
     Error whole = Error::of(error.code(), "tensor ", zrt::slice(tensor.name, 0, 80), ": ");
     return std::unexpected<Error>(whole.append(error.text()));
   };
-  const auto dtype = dtype_of(number);
+  tensor.strings = number == kStringType;
+  if (tensor.strings && strings == nullptr) return about(strings_not_taken());
+  const auto dtype = tensor.strings ? Result<DType>(kStringNumbers) : dtype_of(number);
   if (!dtype) return about(dtype.error());
   tensor.type.dtype = *dtype;
+  if (tensor.strings && (external || raw))
+    return about(Error::of(Errc::invalid_file, "strings have raw data, expected a list of them"));
   if (dims.size() > kMaxRank)
     return fail(Errc::unsupported_tensor_rank, "tensor ", zrt::slice(tensor.name, 0, 80), " has ", dims.size(),
                 " axes, at most ", unsigned{kMaxRank}, " expected");
@@ -189,6 +209,12 @@ struct ExternalPlace {
     return {};
   };
   auto body = detail::each_field(message, [&](const WireField& f) -> Result<void> {
+    if (tensor.strings) {
+      if (f.number != 6) return {};
+      if (auto wire = detail::expect_wire(f, WireType::bytes, "a tensor"); !wire) return wire;
+      const auto text = strings->number_of(f.bytes);
+      return text ? put(static_cast<std::uint64_t>(*text), part) : pass(text);
+    }
     switch (f.number) {
       case 4:
       case 10: {
@@ -249,11 +275,12 @@ struct ValueForm {
 /// The type of a value: TypeProto with a tensor type whose extents are constants or names. `dim` gives the
 /// extent of a name (empty when there is none).
 ///
-/// Errors: Errc::unimplemented for sequences, maps and optionals, and for a tensor without a shape, but where
-/// `has_shape` asks whether it has one.
+/// Errors: Errc::unimplemented for sequences, maps and optionals, for a tensor without a shape, but where
+/// `has_shape` asks whether it has one, and for strings, but where `strings` asks whether it is of these, whose type is
+/// then that of their numbers.
 template <class F>
-[[nodiscard]] Result<ptir::TensorType> read_type(std::string_view message, const F& dim,
-                                                 bool* has_shape = nullptr) noexcept {
+[[nodiscard]] Result<ptir::TensorType> read_type(std::string_view message, const F& dim, bool* has_shape = nullptr,
+                                                 bool* strings = nullptr) noexcept {
   ptir::TensorType type;
   bool tensor = false;
   bool shaped = false;
@@ -282,7 +309,9 @@ template <class F>
     tensor = true;
     return detail::each_field(f.bytes, [&](const WireField& g) -> Result<void> {
       if (g.number == 1) {
-        const auto dtype = dtype_of(g.integer());
+        const bool texts = g.integer() == kStringType && strings != nullptr;
+        if (strings != nullptr) *strings = texts;
+        const auto dtype = texts ? Result<DType>(kStringNumbers) : dtype_of(g.integer());
         if (!dtype) return pass(dtype);
         type.dtype = *dtype;
       }
