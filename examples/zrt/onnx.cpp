@@ -31,6 +31,10 @@ std::string axes_text(const DeclaredTensor& tensor) {
   return " [" + text + "]";
 }
 
+std::string element_text(const DeclaredTensor& tensor) {
+  return tensor.strings ? "strings" : std::string(name(tensor.dtype));
+}
+
 Json declared_json(const std::vector<DeclaredTensor>& tensors) {
   Json list = Json::array();
   for (const DeclaredTensor& tensor : tensors) {
@@ -41,9 +45,8 @@ Json declared_json(const std::vector<DeclaredTensor>& tensors) {
       else
         shape.push_back(axis.symbol.empty() ? Json(nullptr) : Json(axis.symbol));
     }
-    list.push_back({{"name", tensor.name},
-                    {"dtype", std::string(name(tensor.dtype))},
-                    {"shape", tensor.shaped ? shape : Json(nullptr)}});
+    list.push_back(
+        {{"name", tensor.name}, {"dtype", element_text(tensor)}, {"shape", tensor.shaped ? shape : Json(nullptr)}});
   }
   return list;
 }
@@ -85,7 +88,7 @@ Json needs_json(const ptir::Program& source, const InspectOnnxOptions& o) {
 std::string tensors_text(std::string_view what, const std::vector<DeclaredTensor>& tensors) {
   std::string text;
   for (const DeclaredTensor& tensor : tensors)
-    text += std::string(what) + " " + tensor.name + ": " + std::string(name(tensor.dtype)) + axes_text(tensor) + "\n";
+    text += std::string(what) + " " + tensor.name + ": " + element_text(tensor) + axes_text(tensor) + "\n";
   return text;
 }
 
@@ -144,7 +147,8 @@ int onnx_inspect(const InspectOnnxOptions& o) {
             {"outputs", declared_json(file->outputs)},
             {"symbols", input_symbols(*file)},
             {"operators", operators_json(*file)}};
-  const auto read = read_onnx(*source, o.extents);
+  zrt::ir::onnx::ModelStrings strings;
+  const auto read = read_onnx(*source, o.extents, &strings);
   if (read)
     json["needs"] = needs_json(*read, o);
   else

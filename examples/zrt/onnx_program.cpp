@@ -33,12 +33,12 @@ zrt::Result<std::vector<DeclaredTensor>> declared_tensors(const onnx::GraphView&
   std::vector<DeclaredTensor> out;
   for (const onnx::ValueView& value : values) {
     if (valued.contains(value.name)) continue;
-    DeclaredTensor tensor{std::string(value.name), {}, {}, false};
+    DeclaredTensor tensor{std::string(value.name), {}, {}, false, false};
     const auto axis = [&](std::string_view symbol, std::uint8_t) {
       tensor.axes.push_back({std::string(symbol), {}});
       return ptir::Dim::any();
     };
-    const auto type = onnx::read_type(value.type, axis, &tensor.shaped);
+    const auto type = onnx::read_type(value.type, axis, &tensor.shaped, &tensor.strings);
     if (!type) {
       if (value.type.empty()) continue;
       return zrt::fail(type.error().code(), std::string_view(tensor.name), ": ", type.error().text());
@@ -182,20 +182,24 @@ zrt::Result<OnnxFile> declared_in(OnnxSource& source) {
     file.operators.push_back(
         {full + std::string(name.second), count, operator_refusal(*model, name.first, name.second)});
   }
+  onnx::StringTable strings;
   for (const std::string_view message : graph->initializers) {
-    const auto tensor = onnx::read_tensor(message, zrt::system_allocator(), &source.external);
+    const auto tensor = onnx::read_tensor(message, zrt::system_allocator(), &source.external, &strings);
     if (!tensor) return zrt::pass(tensor);
+    if (tensor->strings) continue;
     file.parameters += tensor->type.shape.is_constant() ? constant_elements(tensor->type.shape) : 0;
     file.parameter_bytes += tensor->data.size();
   }
   return file;
 }
 
-zrt::Result<ptir::Program> read_onnx(OnnxSource& source, const std::map<std::string, std::uint32_t>& extents) {
+zrt::Result<ptir::Program> read_onnx(OnnxSource& source, const std::map<std::string, std::uint32_t>& extents,
+                                     onnx::ModelStrings* strings) {
   std::vector<onnx::NamedExtent> named;
   for (const auto& [symbol, extent] : extents) named.push_back({symbol, extent});
   onnx::ReadOptions options;
   options.extents = named;
+  options.strings = strings;
   options.external = &source.external;
   return onnx::read(source.model.span(), options);
 }

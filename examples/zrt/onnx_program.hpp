@@ -4,6 +4,7 @@
 
 #include <zrt/core/file_mapping.hpp>
 #include <zrt/ir/onnx/external_data.hpp>
+#include <zrt/ir/onnx/strings.hpp>
 #include <zrt/ir/ptir/program.hpp>
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct DeclaredTensor {
   std::string name;
   zrt::DType dtype{};
   std::vector<DeclaredAxis> axes;
-  bool shaped = false;  ///< the file states the axes
+  bool shaped = false;   ///< the file states the axes
+  bool strings = false;  ///< the elements are strings, `dtype` is that of their numbers
 };
 
 /// An operator of an ONNX file's main graph.
@@ -42,7 +44,7 @@ struct OnnxFile {
   std::vector<DeclaredTensor> outputs;
   std::vector<UsedOperator> operators;
   std::size_t nodes = 0;
-  std::uint64_t parameters = 0;  ///< elements of all initialisers
+  std::uint64_t parameters = 0;  ///< elements of all initialisers but strings
   std::uint64_t parameter_bytes = 0;
 };
 
@@ -58,11 +60,13 @@ struct OnnxSource {
 /// Looks into an ONNX file without translating it.
 [[nodiscard]] zrt::Result<OnnxFile> declared_in(OnnxSource& source);
 
-/// Reads an ONNX file; symbols in `extents` are these numbers.
+/// Reads an ONNX file; symbols in `extents` are these numbers. `strings` receives the strings of the model; null refuses
+/// one that has such.
 ///
 /// Errors: those of the reader.
 [[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(OnnxSource& source,
-                                                            const std::map<std::string, std::uint32_t>& extents);
+                                                            const std::map<std::string, std::uint32_t>& extents,
+                                                            zrt::ir::onnx::ModelStrings* strings = nullptr);
 
 /// Reads an ONNX file for the inputs in `feeds`, each NAME=FILE.npy: their extents are the inputs' own,
 /// and one whose value decides a shape becomes a constant and is taken off `feeds`.

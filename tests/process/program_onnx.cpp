@@ -66,6 +66,26 @@ TEST_F(Program, InspectingNamesWhatIsRefused) {
     EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
 }
 
+TEST_F(Program, InspectsAnOnnxFileWithStrings) {
+  constexpr std::int64_t kStrings = 8;
+  const std::string labels =
+      field(5, field(1, std::int64_t{2}) + field(2, kStrings) + field(8, "labels") + field(6, "cat") + field(6, "dog"));
+  const std::string model =
+      file("labels.onnx", onnx_file::model(input("name", kStrings, {3}) + labels +
+                                           node("Concat", {"name", "labels"}, {"all"}, {integer("axis", 0)}) +
+                                           output("all", kStrings, {5})));
+  const Outcome seen = run({"onnx", "inspect", model});
+  EXPECT_EQ(seen.status, 0) << seen.err;
+  EXPECT_EQ(seen.out.find("opset 17, 1 nodes, 0 parameters (0 B)\ninput name: strings [3]\noutput all: strings [5]\n"
+                          "operator Concat: 1\ninstructions: "),
+            0u)
+      << seen.out;
+  EXPECT_EQ(json::parse(run({"onnx", "inspect", model, "--json"}).out)["inputs"][0]["dtype"], "strings");
+  const Outcome refused = run({"onnx", "run", model});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("tensors of strings"), std::string::npos) << refused.err;
+}
+
 TEST_F(Program, RunsAndMeasuresAnOnnxFile) {
   const std::string model = file("product.onnx", product());
   const std::vector<std::string> feeds{"--feed", "x=" + file("x.npy", kX), "--feed", "y=" + file("y.npy", kY)};
