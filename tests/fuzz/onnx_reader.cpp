@@ -16,6 +16,7 @@
 // covers: zrt/ir/onnx/ops_grams.hpp 90
 // covers: zrt/ir/onnx/ops_image.hpp 90
 // covers: zrt/ir/onnx/ops_index.hpp 90
+// covers: zrt/ir/onnx/ops_label.hpp 90
 // covers: zrt/ir/onnx/ops_layout.hpp 90
 // covers: zrt/ir/onnx/ops_loss.hpp 90
 // covers: zrt/ir/onnx/ops_matrix.hpp 90

@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-DOMAIN = {"ai.onnx": "", "ms": "com.microsoft"}
+DOMAIN = {"ai.onnx": "", "ms": "com.microsoft", "ml": "ai.onnx.ml"}
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
          "float64": 11, "uint32": 12, "uint64": 13}
 STRINGS = 8
@@ -78,6 +78,8 @@ def attribute(name, x):
         return field(1, name) + field(3, x) + field(20, 2)
     if isinstance(x, str):
         return field(1, name) + field(4, x) + field(20, 3)
+    if isinstance(x, np.ndarray):
+        return field(1, name) + field(5, tensor("", x)) + field(20, 4)
     if isinstance(x[0], float):
         return field(1, name) + b"".join(field(7, v) for v in x) + field(20, 6)
     if isinstance(x[0], str):
@@ -99,7 +101,7 @@ def case(name, op, inputs, outputs, opset, domain="ai.onnx", known=(), **attribu
     graph += b"".join(field(12, value(key, y)) for key, y in give.items())
     imports = field(8, field(1, "") + field(2, opset if domain == "ai.onnx" else 21))
     if domain != "ai.onnx":
-        imports += field(8, field(1, DOMAIN[domain]) + field(2, 1))
+        imports += field(8, field(1, DOMAIN[domain]) + field(2, opset if domain == "ml" else 1))
     message = field(1, name) + field(2, field(1, 10) + field(7, graph) + imports)
     message += b"".join(field(3, tensor(key, x)) for key, x in fed.items())
     message += b"".join(field(4, tensor(key, y)) for key, y in give.items())
@@ -670,8 +672,36 @@ def strings():
     case("tf_idf_strings", "TfIdfVectorizer", [texts("a", "b", "c", "a", "unseen")], [f32([1, 1, 1, 1])], 9, **pool)
 
 
+def labels():
+    names = texts("Dori", "Amy", "Amy", "Sally")
+    case("label_encoder_string_int64", "LabelEncoder", [names], [i64(-1, 5, 5, 6)], 2, "ml",
+         keys_strings=["Amy", "Sally"], values_int64s=[5, 6])
+    case("label_encoder_string_float", "LabelEncoder", [names.reshape(2, 2)], [f32([[9, 0.5], [0.5, 6]])], 2, "ml",
+         keys_strings=["Amy", "Sally"], values_floats=[0.5, 6.0], default_float=9.0)
+    case("label_encoder_int64_string", "LabelEncoder", [i64(2, 1, 7)], [texts("b", "a", "_Unused")], 2, "ml",
+         keys_int64s=[1, 2], values_strings=["a", "b"])
+    case("label_encoder_float_string", "LabelEncoder", [f32([np.nan, 1, 2])], [texts("nothing", "last", "none")], 2,
+         "ml", keys_floats=[1.0, np.nan, 1.0], values_strings=["first", "nothing", "last"], default_string="none")
+    case("label_encoder_string_string", "LabelEncoder", [names], [texts("?", "A", "A", "S")], 4, "ml",
+         keys_strings=["Amy", "Sally"], values_strings=["A", "S"], default_string="?")
+    case("label_encoder_tensors", "LabelEncoder", [names], [np.array([42, 0, 0, 1], np.int16)], 4, "ml",
+         keys_tensor=texts("Amy", "Sally"), values_tensor=np.array([0, 1], np.int16),
+         default_tensor=np.array([42], np.int16))
+    case("label_encoder_doubles", "LabelEncoder", [np.array([0.5, 3.0])], [np.array([2.0, -0.0])], 4, "ml",
+         keys_tensor=np.array([0.5, np.nan]), values_tensor=np.array([2.0, 4.0]))
+    cats = dict(cats_strings=["red", "green"], cats_int64s=[10, 20])
+    case("category_mapper_strings", "CategoryMapper", [texts("green", "blue")], [i64(20, -7)], 1, "ml",
+         default_int64=-7, **cats)
+    case("category_mapper_int64", "CategoryMapper", [i64(10, 30)], [texts("red", "_Unused")], 1, "ml", **cats)
+    case("array_feature_extractor_labels", "ArrayFeatureExtractor", [texts("x", "y", "z"), i64(2, 0)],
+         [texts("z", "x").reshape(1, 2)], 1, "ml", known=(0,))
+    rows = floats(2, 3)
+    case("array_feature_extractor_rows", "ArrayFeatureExtractor", [rows, i64(1, 1, 0).reshape(1, 3)],
+         [rows[:, [1, 1, 0]]], 1, "ml")
+
+
 if __name__ == "__main__":
     for part in (elementwise, reductions, windows, shapes, norms, attention, rotary, images, quantised, signals, fused,
                  fused_attention, early_forms, scatters, selections, grams,
-                 strings):
+                 strings, labels):
         part()

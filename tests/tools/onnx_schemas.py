@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes include/zrt/ir/onnx/schemas.hpp: which forms ONNX's operators have had, from ONNX's own list of changes.
 
-    onnx_schemas.py Changelog.md NEWEST > include/zrt/ir/onnx/schemas.hpp
+    onnx_schemas.py Changelog.md Changelog-ml.md NEWEST > include/zrt/ir/onnx/schemas.hpp
 
-Changelog.md is docs/Changelog.md of github.com/onnx/onnx, which that project generates from its definitions. NEWEST is
-the newest opset that is released: forms of later ones may still change.
+Both lists are in docs/ of github.com/onnx/onnx, which generates them from its definitions. NEWEST is the newest opset
+that is released: forms of later ones may still change.
 """
 import re
 import sys
 
-DOMAINS = {"ai.onnx": "kSchemas", "ai.onnx.preview.training": "kTrainingSchemas"}
+DOMAINS = {"ai.onnx": "kSchemas", "ai.onnx.ml": "kMlSchemas", "ai.onnx.preview.training": "kTrainingSchemas"}
 
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
@@ -90,9 +90,11 @@ def row_text(name, since, attributes, *ranges, withdrawn):
 
 
 def main():
-    newest = int(sys.argv[2])
-    with open(sys.argv[1], encoding="utf-8") as file:
-        sections = dict(re.findall(r"^# (ai\.onnx\S*).*?\n(.*?)(?=^# |\Z)", file.read(), re.M | re.S))
+    newest = int(sys.argv[3])
+    sections = {}
+    for path in sys.argv[1:3]:
+        with open(path, encoding="utf-8") as file:
+            sections.update(re.findall(r"^# (ai\.onnx\S*).*?\n(.*?)(?=^# |\Z)", file.read(), re.M | re.S))
     print(HEAD % newest, end="")
     for domain, table in DOMAINS.items():
         print(TABLE % ("Those of " + domain, table), end="")

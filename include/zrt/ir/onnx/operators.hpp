@@ -9,6 +9,7 @@
 #include <zrt/ir/onnx/ops_grams.hpp>
 #include <zrt/ir/onnx/ops_image.hpp>
 #include <zrt/ir/onnx/ops_index.hpp>
+#include <zrt/ir/onnx/ops_label.hpp>
 #include <zrt/ir/onnx/ops_layout.hpp>
 #include <zrt/ir/onnx/ops_loss.hpp>
 #include <zrt/ir/onnx/ops_microsoft.hpp>
@@ -260,6 +261,13 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"Xor", 7, &translate::xor_},
 });
 
+/// Those of ai.onnx.ml.
+inline constexpr auto kMlOperators = std::to_array<OperatorRow>({
+    {"ArrayFeatureExtractor", 1, &translate::array_feature_extractor, kMovesStrings},
+    {"CategoryMapper", 1, &translate::category_mapper, kLooksAtStrings},
+    {"LabelEncoder", 2, &translate::label_encoder, kLooksAtStrings},
+});
+
 /// Those of ai.onnx.preview.training.
 inline constexpr auto kTrainingOperators = std::to_array<OperatorRow>({
     {"Adagrad", 1, &translate::adagrad},
@@ -305,9 +313,10 @@ struct OperatorDomain {
   Span<const Schema> schemas;
   Span<const OperatorRow> rows;
 };
-inline constexpr std::array<OperatorDomain, 4> kDomains{
+inline constexpr std::array<OperatorDomain, 5> kDomains{
     {{"ai.onnx", kSchemas, kOperators},
      {"ai.onnx", kBorrowedSchemas, kBorrowedOperators},
+     {"ai.onnx.ml", kMlSchemas, kMlOperators},
      {"ai.onnx.preview.training", kTrainingSchemas, kTrainingOperators},
      {"com.microsoft", kMicrosoftSchemas, kMicrosoftOperators}}};
 

@@ -799,6 +799,94 @@ inline constexpr auto kSchemas = std::to_array<Schema>({
     {"Xor", 7, "", {2, 2}, {1, 1}},
 });
 
+/// Those of ai.onnx.ml, sorted by name, then by opset.
+inline constexpr auto kMlSchemas = std::to_array<Schema>({
+    {"ArrayFeatureExtractor", 1, "", {2, 2}, {1, 1}},
+    {"Binarizer", 1, "threshold", {1, 1}, {1, 1}},
+    {"CastMap", 1, "cast_to map_form max_map", {1, 1}, {1, 1}},
+    {"CategoryMapper", 1, "cats_int64s cats_strings default_int64 default_string", {1, 1}, {1, 1}},
+    {"DictVectorizer", 1, "int64_vocabulary string_vocabulary", {1, 1}, {1, 1}},
+    {"FeatureVectorizer", 1, "inputdimensions", {1, kAnyNumber}, {1, 1}},
+    {"Imputer",
+     1,
+     "imputed_value_floats imputed_value_int64s replaced_value_float replaced_value_int64",
+     {1, 1},
+     {1, 1}},
+    {"LabelEncoder", 1, "classes_strings default_int64 default_string", {1, 1}, {1, 1}},
+    {"LabelEncoder",
+     2,
+     "default_float default_int64 default_string keys_floats keys_int64s keys_strings values_floats values_int64s "
+     "values_strings",
+     {1, 1},
+     {1, 1}},
+    {"LabelEncoder",
+     4,
+     "default_float default_int64 default_string default_tensor keys_floats keys_int64s keys_strings keys_tensor "
+     "values_floats values_int64s values_strings values_tensor",
+     {1, 1},
+     {1, 1}},
+    {"LinearClassifier",
+     1,
+     "classlabels_ints classlabels_strings coefficients intercepts multi_class post_transform",
+     {1, 1},
+     {2, 2}},
+    {"LinearRegressor", 1, "coefficients intercepts post_transform targets", {1, 1}, {1, 1}},
+    {"Normalizer", 1, "norm", {1, 1}, {1, 1}},
+    {"OneHotEncoder", 1, "cats_int64s cats_strings zeros", {1, 1}, {1, 1}},
+    {"SVMClassifier",
+     1,
+     "classlabels_ints classlabels_strings coefficients kernel_params kernel_type post_transform prob_a prob_b rho "
+     "support_vectors vectors_per_class",
+     {1, 1},
+     {2, 2}},
+    {"SVMRegressor",
+     1,
+     "coefficients kernel_params kernel_type n_supports one_class post_transform rho support_vectors",
+     {1, 1},
+     {1, 1}},
+    {"Scaler", 1, "offset scale", {1, 1}, {1, 1}},
+    {"TreeEnsemble",
+     5,
+     "aggregate_function leaf_targetids leaf_weights membership_values n_targets nodes_falseleafs nodes_falsenodeids "
+     "nodes_featureids nodes_hitrates nodes_missing_value_tracks_true nodes_modes nodes_splits nodes_trueleafs "
+     "nodes_truenodeids post_transform tree_roots",
+     {1, 1},
+     {1, 1}},
+    {"TreeEnsembleClassifier",
+     1,
+     "base_values class_ids class_nodeids class_treeids class_weights classlabels_int64s classlabels_strings "
+     "nodes_falsenodeids nodes_featureids nodes_hitrates nodes_missing_value_tracks_true nodes_modes nodes_nodeids "
+     "nodes_treeids nodes_truenodeids nodes_values post_transform",
+     {1, 1},
+     {2, 2}},
+    {"TreeEnsembleClassifier",
+     3,
+     "base_values base_values_as_tensor class_ids class_nodeids class_treeids class_weights class_weights_as_tensor "
+     "classlabels_int64s classlabels_strings nodes_falsenodeids nodes_featureids nodes_hitrates "
+     "nodes_hitrates_as_tensor nodes_missing_value_tracks_true nodes_modes nodes_nodeids nodes_treeids "
+     "nodes_truenodeids nodes_values nodes_values_as_tensor post_transform",
+     {1, 1},
+     {2, 2}},
+    {"TreeEnsembleClassifier", 5, "", {0, 0}, {0, 0}, true},
+    {"TreeEnsembleRegressor",
+     1,
+     "aggregate_function base_values n_targets nodes_falsenodeids nodes_featureids nodes_hitrates "
+     "nodes_missing_value_tracks_true nodes_modes nodes_nodeids nodes_treeids nodes_truenodeids nodes_values "
+     "post_transform target_ids target_nodeids target_treeids target_weights",
+     {1, 1},
+     {1, 1}},
+    {"TreeEnsembleRegressor",
+     3,
+     "aggregate_function base_values base_values_as_tensor n_targets nodes_falsenodeids nodes_featureids "
+     "nodes_hitrates nodes_hitrates_as_tensor nodes_missing_value_tracks_true nodes_modes nodes_nodeids nodes_treeids "
+     "nodes_truenodeids nodes_values nodes_values_as_tensor post_transform target_ids target_nodeids target_treeids "
+     "target_weights target_weights_as_tensor",
+     {1, 1},
+     {1, 1}},
+    {"TreeEnsembleRegressor", 5, "", {0, 0}, {0, 0}, true},
+    {"ZipMap", 1, "classlabels_int64s classlabels_strings", {1, 1}, {1, 1}},
+});
+
 /// Those of ai.onnx.preview.training, sorted by name, then by opset.
 inline constexpr auto kTrainingSchemas = std::to_array<Schema>({
     {"Adagrad", 1, "decay_factor epsilon norm_coefficient", {3, kAnyNumber}, {1, kAnyNumber}},
