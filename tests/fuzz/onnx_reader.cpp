@@ -92,21 +92,31 @@ class DataFolder {
   std::string path_ = "/tmp/zrt_fuzz_onnx_XXXXXX";
 };
 
-/// An input of the file by its name, with the type that it is declared to have: open extents are 2.
-std::vector<onnx::InputType> declared_inputs(std::string_view file) {
-  std::vector<onnx::InputType> inputs;
+/// Inputs of a file.
+struct Declared {
+  std::vector<onnx::InputType> types;        ///< as the file declares them: open extents are 2
+  std::vector<std::string_view> of_strings;  ///< those whose elements are numbers of strings
+};
+Declared declared_inputs(std::string_view file) {
+  Declared inputs;
   const auto model = onnx::read_model(file, system_allocator());
   if (!model) return inputs;
   const auto graph = onnx::read_graph(model->graph, system_allocator());
   if (!graph) return inputs;
-  bool strings = false;
-  for (const onnx::ValueView& input : graph->inputs)
-    if (const auto type = onnx::read_type(
-            input.type, [](auto, auto) { return ir::ptir::Dim(2); }, nullptr, &strings);
-        type)
-      inputs.push_back({input.name, *type});
+  for (const onnx::ValueView& input : graph->inputs) {
+    bool strings = false;
+    const auto extent = [](auto, auto) { return ir::ptir::Dim(2); };
+    const auto type = onnx::read_type(input.type, extent, nullptr, &strings);
+    if (!type) continue;
+    inputs.types.push_back({input.name, *type});
+    if (strings) inputs.of_strings.push_back(input.name);
+  }
   return inputs;
 }
+
+/// Strings that a host feeds: words, or numbers.
+constexpr std::array<std::array<const char*, 5>, 2> kFed{
+    {{"a", "", "Monday", " b,b c", "\xc3\xbc"}, {"7", "-1.5", "inf", "1e3", "+NaN"}}};
 
 /// How many tensors each input of the file holds that is a sequence, by the file's size; one that may be absent is so in
 /// every third file.
@@ -136,13 +146,13 @@ std::vector<std::string> initialisers_in(std::string_view file) {
   return names;
 }
 
-/// Elements of that type that the file's end gives: whole numbers from -1 to 3, floats of 0.5 to 2.5.
-std::vector<std::byte> elements_of(const ir::ptir::TensorType& type, std::span<const std::uint8_t> file) {
+/// Elements of that type that the file's end gives: whole numbers from `least` on, five of them, floats of 0.5 to 2.5.
+std::vector<std::byte> elements_of(const ir::ptir::TensorType& type, std::span<const std::uint8_t> file, int least) {
   const std::uint64_t count = type.shape.constant_elements().raw();
   if (!is_computed(type.dtype) || count > 64) return {};
   std::vector<double> numbers;
   for (std::size_t i = 0; i < count; ++i)
-    numbers.push_back((file.empty() ? 1 : file[file.size() - 1 - i % file.size()] % 5 - 1) +
+    numbers.push_back((file.empty() ? 1 : file[file.size() - 1 - i % file.size()] % 5 + least) +
                       (is_float(type.dtype) ? 1.5 : 0));
   std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(type.dtype, count)));
   cast_elements(DType::f64, std::as_bytes(std::span(numbers)).data(), type.dtype, bytes.data(), 0, count);
@@ -195,7 +205,8 @@ void read_with_variables(std::span<const std::byte> file, const std::vector<std:
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::uint8_t> bytes(data, size);
   const auto file = std::as_bytes(bytes);
-  std::vector<onnx::InputType> types = declared_inputs({reinterpret_cast<const char*>(data), size});
+  Declared declared = declared_inputs({reinterpret_cast<const char*>(data), size});
+  std::vector<onnx::InputType>& types = declared.types;
   // Some files are read for other extents than they say.
   const bool wider = size > 0 && data[size - 1] % 4 == 3;
   if (wider)
@@ -214,10 +225,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const DataFolder folder;
   auto external = onnx::ExternalData::beside(folder.model(), small_blocks());
   demand(external.has_value());
-  // Strings that a host feeds, and a file in which they are refused.
+  // In some files strings are refused.
   const bool takes_strings = size == 0 || data[size / 2] % 8 != 7;
   onnx::ModelStrings strings(small_blocks());
-  for (const char* text : {"a", "B", "-1.5", "inf"}) demand(strings.table.number_of(text).has_value());
+  for (const char* text : kFed[size == 0 ? 0 : data[size / 3] % 2]) demand(strings.table.number_of(text).has_value());
   for (std::size_t round = 0; round <= names.size(); ++round) {
     Name needed, open;
     onnx::ReadOptions options;
@@ -244,7 +255,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto is_needed = [&](const onnx::InputType& input) { return input.name == needed.view(); };
     const auto found = std::find_if(types.begin(), types.end(), is_needed);
     if (found == types.end()) return 0;
-    elements[round] = elements_of(found->type, bytes);
+    const bool of_strings =
+        std::find(declared.of_strings.begin(), declared.of_strings.end(), needed.view()) != declared.of_strings.end();
+    elements[round] = elements_of(found->type, bytes, of_strings ? 0 : -1);
     const CheckedSize expected = ir::ptir::literal_bytes(found->type);
     if (!expected.ok() || elements[round].size() != expected.raw()) return 0;
     bound.push_back({names[round].view(), found->type, elements[round]});
