@@ -118,7 +118,7 @@ def names_of_files_are_texts(program, model):
     """A file whose name is no UTF-8 has a name that it can be asked by."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder.encode(), b"a\xff.gguf")
-        os.symlink(model, path)
+        os.symlink(os.path.abspath(model), path)
         with Server(program, os.fsdecode(path), "--context", "128", "--alias", "x") as s:
             assert answer(s, "x")
         with Server(program, [os.fsdecode(path)], "--context", "128", alias=False) as s:

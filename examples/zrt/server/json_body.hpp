@@ -16,9 +16,8 @@ inline constexpr std::size_t kMostJsonSearches = kMostJsonMembers * (kMostJsonMe
 
 /// Reads an object. Of equal keys the last counts.
 ///
-/// Throws ApiError with the byte for a text that is none, for a whole number beyond 64 bits within one
-/// of its values, and for one that passes a
-/// limit.
+/// Throws ApiError with the byte for a text that is none, for a whole number beyond 64 bits within one of its values, and
+/// for one that passes a limit.
 [[nodiscard]] Json read_body(std::string_view text);
 
 }  // namespace program::server
