@@ -12,35 +12,27 @@ std::uint64_t tokens_of(const EmbedQueue::Piece& piece) {
   return tokens;
 }
 
-void EmbedQueue::push(std::unique_ptr<EmbedJob> job) {
-  Share& share = shares_[job->tenant];
-  if (share.jobs.empty()) share.charged = std::max(share.charged, served_);
-  share.jobs.push_back(std::move(job));
-  ++jobs_;
-}
-
 EmbedQueue::Piece EmbedQueue::piece_of(const Share& share) {
   EmbedJob& job = *share.jobs.front();
   Piece piece{&job, 0};
   std::uint64_t tokens = 0;
   for (std::size_t text = job.done.size(); text < job.texts.size(); ++text) {
     tokens += job.texts[text].size();
-    if (piece.count != 0 && (tokens > kPieceTokens || tokens > share.window.room(job.quota.prefill_tokens_per_s)))
-      break;
+    if (piece.count != 0 && (tokens > kPieceTokens || tokens > share.held.room(job.quota.prefill_tokens_per_s))) break;
     ++piece.count;
   }
   return piece;
 }
 
 bool EmbedQueue::has_room(const Share& share, const Piece& piece) {
-  return tokens_of(piece) <= share.window.room(piece.job->quota.prefill_tokens_per_s);
+  return tokens_of(piece) <= share.held.room(piece.job->quota.prefill_tokens_per_s);
 }
 
 EmbedQueue::Piece EmbedQueue::next(std::uint64_t now) {
   Piece chosen;
   std::uint64_t least = ~std::uint64_t{0};
   for (auto& [tenant, share] : shares_) {
-    share.window.advance(now);
+    share.held.advance(now);
     if (share.jobs.empty() || share.charged >= least) continue;
     const Piece piece = piece_of(share);
     if (!has_room(share, piece)) continue;
@@ -54,36 +46,16 @@ std::uint64_t EmbedQueue::idle_ns(std::uint64_t now) {
   if (next(now).job != nullptr) return 0;
   std::uint64_t wait = ~std::uint64_t{0};
   for (const auto& [tenant, share] : shares_)
-    if (!share.jobs.empty()) wait = std::min(wait, share.window.until_room(now));
+    if (!share.jobs.empty()) wait = std::min(wait, share.held.until_room(now));
   return wait;
 }
 
 std::uint64_t EmbedQueue::charge(const Piece& piece) {
   const std::uint64_t tokens = tokens_of(piece);
   Share& share = shares_[piece.job->tenant];
-  served_ = share.charged;
-  share.charged += tokens * zrt::serve::kMostWeight / piece.job->quota.weight;
-  share.window.take(static_cast<std::uint32_t>(tokens));
+  charge_share(share, tokens, piece.job->quota.weight);
+  share.held.take(static_cast<std::uint32_t>(tokens));
   return tokens;
-}
-
-std::unique_ptr<EmbedJob> EmbedQueue::take(const EmbedJob& job) {
-  auto& jobs = shares_[job.tenant].jobs;
-  const auto at = std::ranges::find(jobs, &job, &std::unique_ptr<EmbedJob>::get);
-  auto taken = std::move(*at);
-  jobs.erase(at);
-  --jobs_;
-  return taken;
-}
-
-std::vector<std::unique_ptr<EmbedJob>> EmbedQueue::take_all() {
-  std::vector<std::unique_ptr<EmbedJob>> all;
-  for (auto& [tenant, share] : shares_) {
-    std::ranges::move(share.jobs, std::back_inserter(all));
-    share.jobs.clear();
-  }
-  jobs_ = 0;
-  return all;
 }
 
 }  // namespace program::server

@@ -2,14 +2,13 @@
 // examples/zrt/server/embed_queue.hpp: texts to embed that wait, and whose are computed next.
 #pragma once
 
+#include "job_turns.hpp"
 #include "tenant.hpp"
 #include <zrt/engine/embedding.hpp>
 #include <zrt/engine/model_set.hpp>
 #include <zrt/serve/token_window.hpp>
 
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -45,10 +44,9 @@ struct EmbedJob {
   [[nodiscard]] bool is_done() const { return done.size() == texts.size(); }
 };
 
-/// Requests of several tenants. The tenant whose tokens per weight are fewest goes first, some texts of its oldest
-/// request at a time: a request of a thousand texts delays another tenant's by a few. No five seconds have more tokens
-/// of a tenant than its rate allows. A tenant that had nothing to compute gathers no claim meanwhile.
-class EmbedQueue {
+/// Requests of several tenants, charged by tokens, some texts of a request at a time: a request of a thousand texts delays
+/// another tenant's by a few. No five seconds have more tokens of a tenant than its rate allows: a share holds their window.
+class EmbedQueue : public JobTurns<EmbedJob, zrt::serve::TokenWindow> {
  public:
   /// Texts are handed out until they have as many tokens.
   static constexpr std::uint64_t kPieceTokens = 256;
@@ -59,37 +57,17 @@ class EmbedQueue {
     std::size_t count = 0;
   };
 
-  [[nodiscard]] bool empty() const { return jobs_ == 0; }
-  void push(std::unique_ptr<EmbedJob> job);
+  [[nodiscard]] bool empty() const { return size() == 0; }
   /// What to compute at `now`, in nanoseconds that never go back; no job where none may run.
   [[nodiscard]] Piece next(std::uint64_t now);
   /// Nanoseconds until a rate has room again; 0 where next() has a piece.
   [[nodiscard]] std::uint64_t idle_ns(std::uint64_t now);
   /// Charges a piece to its tenant. Returns how many tokens it had.
   std::uint64_t charge(const Piece& piece);
-  /// Visits all requests.
-  template <class F> void each(F visit) const {
-    for (const auto& [tenant, share] : shares_)
-      for (const auto& job : share.jobs) visit(*job);
-  }
-  /// Takes out a request that is done or given up.
-  [[nodiscard]] std::unique_ptr<EmbedJob> take(const EmbedJob& job);
-  /// Takes out all.
-  [[nodiscard]] std::vector<std::unique_ptr<EmbedJob>> take_all();
 
  private:
-  struct Share {
-    std::deque<std::unique_ptr<EmbedJob>> jobs;
-    std::uint64_t charged = 0;  ///< tokens · kMostWeight / weight
-    zrt::serve::TokenWindow window{};
-  };
-
   [[nodiscard]] static Piece piece_of(const Share& share);
   [[nodiscard]] static bool has_room(const Share& share, const Piece& piece);
-
-  std::map<std::string, Share> shares_;
-  std::size_t jobs_ = 0;
-  std::uint64_t served_ = 0;  ///< what the tenant that ran last had been charged before
 };
 
 /// Tokens of these texts of a request.

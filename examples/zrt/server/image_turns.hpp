@@ -4,11 +4,9 @@
 
 #include "asked_images.hpp"
 #include "image_field.hpp"
+#include "job_turns.hpp"
 
-#include <deque>
 #include <functional>
-#include <map>
-#include <utility>
 
 namespace program::server {
 
@@ -34,19 +32,17 @@ struct ImageJob {
   }
 };
 
-/// Requests of several tenants. The tenant whose rows per weight are fewest goes first, one image of its oldest request at a
-/// time. A tenant that had nothing to encode gathers no claim meanwhile.
+/// Requests of several tenants, charged by rows, one image of a request at a time.
 ///
 /// What the engine holds of images is bounded: a request begins where its rows have room, or where its tenant holds none.
-/// So no tenant waits for what another one holds.
-class ImageTurns {
+/// So no tenant waits for what another one holds. A share holds the bytes of its rows.
+class ImageTurns : public JobTurns<ImageJob, std::uint64_t> {
  public:
   explicit ImageTurns(std::uint64_t room) : room_(room) {}
 
-  [[nodiscard]] std::size_t size() const { return jobs_; }
+  using JobTurns::size;
   /// Requests of a tenant that wait.
   [[nodiscard]] std::size_t size(const std::string& tenant) const;
-  void push(std::unique_ptr<ImageJob> job);
   /// Whose next image to encode; null where nothing waits or has room.
   [[nodiscard]] ImageJob* next();
   /// Takes room for the rows of a request that `next` gave. False where it has it.
@@ -55,22 +51,9 @@ class ImageTurns {
   void give_back(const std::string& tenant, std::uint64_t bytes);
   /// Charges the tenant of a request for an image.
   void charge(const ImageJob& job, std::uint32_t rows);
-  /// Takes out a request that is done or given up.
-  [[nodiscard]] std::unique_ptr<ImageJob> take(const ImageJob& job);
-  /// Takes out all.
-  [[nodiscard]] std::vector<std::unique_ptr<ImageJob>> take_all();
 
  private:
-  struct Share {
-    std::deque<std::unique_ptr<ImageJob>> jobs;
-    std::uint64_t charged = 0;  ///< rows · kMostWeight / weight
-    std::uint64_t held = 0;     ///< bytes of its rows
-  };
-
-  std::map<std::string, Share> shares_;
-  std::size_t jobs_ = 0;
-  std::uint64_t served_ = 0;  ///< what the tenant that ran last had been charged before
-  std::uint64_t held_ = 0;
+  std::uint64_t held_ = 0;  ///< of all tenants
   std::uint64_t room_;
 };
 
