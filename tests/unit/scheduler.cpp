@@ -227,6 +227,73 @@ TEST(PrefixTreeKey, EachOfItsFieldsTellsPagesApart) {
   }
 }
 
+/// Whoever does not know the key cannot make pages collide.
+TEST(PrefixTreeKey, HashesDependOnIt) {
+  const auto hash = [](zrt::SipKey key) {
+    const auto tree = PrefixTree<AllRules>::make(4, key, 64, {}, zrt::system_allocator());
+    const PrefixTree<AllRules>::Tokens tokens{1, 2, 3};
+    return tree->hash_of({.scope = 5}, kNone, tokens.data());
+  };
+  EXPECT_EQ(hash({1, 2}), hash({1, 2}));
+  EXPECT_NE(hash({1, 2}), hash({1, 3}));
+  EXPECT_NE(hash({1, 2}), hash({2, 2}));
+}
+
+/// Quotas are exact: what just fits is taken.
+TEST(TenantScheduler, TheLargestRequestsAreTaken) {
+  Bench bench(two_slots());
+  Arrival comes;
+  comes.kind = ArrivalKind::create_tenant;
+  comes.quota.max_slots = 1;
+  comes.quota.max_pages = 3;
+  comes.quota.max_context = 49;
+  comes.quota.max_queued = 2;
+  const Handle tenant = find(bench.step({comes}), EventKind::tenant_created)->subject;
+  const auto refusal = [&](std::uint32_t prompt, std::uint32_t most) {
+    const StepPlan plan = bench.step({bench.request(tenant, prompt, most)});
+    const StepEvent* refused = find(plan, EventKind::refused);
+    return refused == nullptr ? Refusal::none : refused->refusal;
+  };
+  EXPECT_EQ(refusal(47, 3), Refusal::context_too_long);
+  EXPECT_EQ(refusal(47, 2), Refusal::none) << "48 positions are three pages, and the last token needs none";
+  EXPECT_EQ(refusal(20, 20), Refusal::none);
+  EXPECT_EQ(refusal(20, 20), Refusal::none);
+  EXPECT_EQ(refusal(20, 20), Refusal::none) << "the first has ended";
+  EXPECT_EQ(refusal(20, 20), Refusal::tenant_queue_full);
+}
+
+/// A run's fault, a change and a note about one that has gone are nobody else's.
+TEST(TenantScheduler, EndsSpareOthers) {
+  Bench bench(two_slots());
+  Arrival comes;
+  comes.kind = ArrivalKind::create_tenant;
+  const Handle tenant = find(bench.step({comes}), EventKind::tenant_created)->subject;
+  Arrival cancel;
+  cancel.kind = ArrivalKind::cancel;
+  cancel.subject = find(bench.step({bench.request(tenant, 16, 4)}), EventKind::accepted)->subject;
+  bench.step({cancel});
+  bench.step({bench.request(tenant, 16, 40), bench.request(tenant, 16, 40), bench.request(tenant, 16, 40)});
+  const StepPlan stale = bench.step({cancel});
+  EXPECT_EQ(find(stale, EventKind::refused)->refusal, Refusal::unknown_subject);
+  EXPECT_EQ(find(stale, EventKind::ended), nullptr);
+  Arrival change = comes;
+  change.kind = ArrivalKind::change_tenant;
+  change.subject = tenant;
+  change.quota.max_context = 56;
+  EXPECT_EQ(find(bench.step({change}), EventKind::ended), nullptr) << "all still fit";
+  StepInput fails;
+  Outcome failed;
+  failed.failed = true;
+  const std::array<Outcome, 2> outcomes{failed, {7}};
+  fails.outcomes = {outcomes.data(), outcomes.size()};
+  fails.now = bench.now;
+  const StepPlan plan = bench.scheduler.step(fails);
+  std::size_t ended = 0;
+  for (const StepEvent& e : plan.events) ended += e.kind == EventKind::ended ? 1u : 0u;
+  EXPECT_EQ(ended, 1u);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_ended_early, 2u);
+}
+
 TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
   Bench bench(two_slots());
   const Handle tenant = bench.tenant(ServiceClass::batch);

@@ -109,6 +109,8 @@ template <class Rules> class Simulation {
   static constexpr std::uint32_t kGuesses = 6;
   /// In tags of all but submissions, whose tag is the request's number.
   static constexpr std::uint64_t kOther = std::uint64_t{1} << 32;
+  /// And in those of notes about requests.
+  static constexpr std::uint64_t kNote = kOther << 1;
 
   [[nodiscard]] static std::uint32_t number_of(std::uint64_t tag) { return static_cast<std::uint32_t>(tag); }
 
@@ -185,6 +187,7 @@ template <class Rules> class Simulation {
         Seen& r = requests_[e.request];
         write_prompt(e, r);
         r.submitted = true;
+        r.target = e.target;
         a.tag = e.request;
         a.subject = tenants_[e.tenant];
         a.session = r.session = sessions_[e.session];
@@ -202,10 +205,13 @@ template <class Rules> class Simulation {
         const Seen& r = requests_[e.request];
         if (!r.submitted || (r.answered && !r.accepted)) return Turn::never;
         if (!r.answered) return Turn::later;
+        a.tag = kNote | e.request;
         a.subject = r.handle;
         return Turn::now;
       }
       case Action::drop:
+        a.tag = kNote;
+        return Turn::now;
       case Action::jump:
         return Turn::now;
     }
@@ -225,6 +231,7 @@ template <class Rules> class Simulation {
       arrivals_.push_back(a);
     }
     pending_.swap(later_);
+    witness.hears(arrivals_);
     outcomes(scheduler, witness);
     serve::StepInput in;
     in.arrivals = {arrivals_.data(), arrivals_.size()};

@@ -6,6 +6,8 @@
 #include "rate_window.hpp"
 #include <zrt/serve/draft_length.hpp>
 
+#include <map>
+
 namespace simulate {
 
 /// A request as its client sees it.
@@ -18,6 +20,7 @@ struct Seen {
   std::uint32_t own = 0;     ///< its number, where nobody else may find its pages: they hold something of its own
   std::uint32_t tenant = 0;  ///< row
   serve::Handle session = 0;
+  std::uint64_t target = 0;  ///< nanoseconds of a step while it runs; 0: none
   std::uint32_t fails_at = 0;
   std::uint32_t runs = 0;
   std::uint64_t hash = 0;  ///< of the first `hashed` tokens
@@ -28,6 +31,8 @@ struct Seen {
   std::uint32_t preemptions = 0;
   std::uint64_t unread_since = 0;  ///< step
   std::uint64_t unread_at = 0;     ///< nanoseconds
+  std::uint64_t arrived = 0;       ///< nanoseconds
+  std::uint64_t told = 0;          ///< nanoseconds: when its last token was delivered
   serve::DraftLength luck{};
   bool submitted = false;
   bool answered = false;  ///< accepted or refused
@@ -36,6 +41,8 @@ struct Seen {
   bool waits = false;
   bool parked = false;  ///< preempted, and its client does not read
   bool complete = false;
+  bool stopped = false;  ///< by the model, before it had all tokens
+  bool failed = false;   ///< a run of it did
   bool ended = false;
   bool cancelled = false;
 
@@ -46,7 +53,8 @@ struct Seen {
 };
 
 /// Holds each step against the promises: answers as alone, each end once, quotas, classes, fairness, no starvation.
-/// It keeps its own counts, and takes from the scheduler only which requests wait and which are blocked.
+/// An end and a refusal have a cause in the script. It keeps its own counts, and takes from the scheduler only which
+/// requests wait and which are blocked.
 template <class Rules> class Witness {
  public:
   using State = serve::SchedulerState<Rules>;
@@ -75,39 +83,39 @@ template <class Rules> class Witness {
     preempted_ = 0;
     admitted_.clear();
   }
+  /// What the step hears, in order.
+  void hears(const std::vector<serve::Arrival>& arrivals) {
+    arrivals_ = &arrivals;
+    heard_ = 0;
+  }
   void outcome(Seen& r, std::uint32_t tenant, const serve::PlannedRun& run, const serve::Outcome& o) {
     if (run.drafts != 0) drafts(r, tenant, run, o);
-    if (o.again || (!o.failed && !run.sample)) return;
-    if (!o.failed) {
-      if (r.generated == r.delivered) r.unread_since = step_, r.unread_at = now_;
-      r.generated += 1 + o.accepted;
-      r.complete = o.last || r.generated == r.most;
-    }
+    r.failed = o.failed;
+    if (o.failed || o.again || !run.sample) return;
+    if (r.generated == r.delivered) r.unread_since = step_, r.unread_at = now_;
+    r.generated += 1 + o.accepted;
+    r.complete = o.last || r.generated == r.most;
+    r.stopped = o.last;
   }
 
   void see(const serve::StepEvent& e, const State& s) {
     const std::uint32_t row = serve::row_of(e.tenant);
     switch (e.kind) {
       case serve::EventKind::tenant_created:
-        return create(row, e);
+        return create(row, e, answered(e));
       case serve::EventKind::tenant_changed:
-        tenants_[row].changed = step_;
-        close_pairs(row);
-        return;
+        return change(row, e, answered(e));
       case serve::EventKind::tenant_removed:
+        if (answered(e).subject != e.tenant || !is_live(e.tenant)) fail("a tenant goes that was to stay");
+        std::erase_if(open_, [&e](const auto& session) { return session.second == e.tenant; });
         tenants_[row].handle = 0;
         tenants_[row].left[class_of(row)] = tenants_[row].service;
         close_pairs(row);
         return;
       case serve::EventKind::accepted:
-        return accept(requests_[e.tag], row, s);
+        return accept(requests_[e.tag], row, s, answered(e));
       case serve::EventKind::refused:
-        if ((e.refusal == serve::Refusal::queue_full || e.refusal == serve::Refusal::tenant_queue_full) &&
-            (e.retry_after == 0 || e.retry_after > 60'000'000'000u))
-          fail("a full queue does not say when to come back");
-        if (e.refusal == serve::Refusal::queue_full && left_of(row_of_subject(e)) < places_for(row_of_subject(e), s))
-          fail("a request is refused though its tenant has a place in the queue");
-        return;
+        return refuse(e, s, answered(e));
       case serve::EventKind::admitted:
         return admit(requests_[e.tag], e);
       case serve::EventKind::token:
@@ -117,10 +125,12 @@ template <class Rules> class Witness {
       case serve::EventKind::ended:
         return end(requests_[e.tag], e);
       case serve::EventKind::session_opened:
-        if (++tenants_[row].open > std::max(tenants_[row].sessions, s.tenants[row].quota.max_sessions))
-          fail("a tenant has more sessions than it may");
+        if (answered(e).subject != e.tenant || !is_live(e.tenant)) fail("a session is opened for nobody");
+        open_[e.subject] = e.tenant;
+        if (++tenants_[row].open > tenants_[row].quota.max_sessions) fail("a tenant has more sessions than it may");
         return;
       case serve::EventKind::session_closed:
+        if (answered(e).subject != e.subject || open_.erase(e.subject) == 0) fail("a session is closed that was none");
         --tenants_[row].open;
         for (const Seen& r : requests_)
           if (r.accepted && !r.ended && r.session == e.subject) fail("a request outlives its session");
@@ -130,6 +140,8 @@ template <class Rules> class Witness {
 
   /// After a step and its events.
   void after(const State& s) {
+    while (heard_ < arrivals_->size())
+      if (is_answered((*arrivals_)[heard_++].kind)) fail("an arrival is not answered");
     order(s);
     turns(s);
     runs(s);
@@ -153,13 +165,11 @@ template <class Rules> class Witness {
   struct Kept {
     serve::Handle handle = 0;
     serve::ServiceClass service_class{};
-    std::uint64_t changed = 0;      ///< step
-    std::uint32_t context = 0;      ///< quota before the step
-    std::uint32_t sessions = 0;     ///< the same
-    std::uint32_t most_queued = 0;  ///< the same
-    std::uint32_t open = 0;         ///< sessions
-    std::uint64_t first = 0;        ///< the request that waited for the floor before the step; 0: none
-    std::uint32_t waiting = 0;      ///< requests
+    serve::TenantQuota quota{};
+    std::uint64_t changed = 0;  ///< step
+    std::uint32_t open = 0;     ///< sessions
+    std::uint64_t first = 0;    ///< the request that waited for the floor before the step; 0: none
+    std::uint32_t waiting = 0;  ///< requests
     RateWindow decoded{};
     RateWindow prefilled{};
     std::array<std::uint64_t, serve::kServiceClasses> left{};  ///< service of the last tenant of each class in the row
@@ -169,14 +179,7 @@ template <class Rules> class Witness {
     std::uint64_t most_slots = 0;
     std::uint32_t weight = 1;          ///< at its last run
     std::uint32_t least_weight = ~0u;  ///< that it has had
-    std::uint64_t delivered = 0;
-    std::uint64_t computed = 0;    ///< positions, each once
-    std::uint64_t recomputed = 0;  ///< and those after a preemption
-    std::uint64_t drafted = 0;
-    std::uint64_t accepted_drafts = 0;
-    std::uint64_t cached = 0;  ///< positions that requests found when they were first admitted
-    std::uint64_t accepted = 0;
-    std::uint64_t ended = 0;
+    serve::TenantLedger ledger{};      ///< as it should be
   };
   /// An interval in which two tenants of a class always had requests waiting.
   struct Pair {
@@ -207,30 +210,169 @@ template <class Rules> class Witness {
   /// Drafts count against rates and as service where they are tokens of the answer.
   void drafts(Seen& r, std::uint32_t row, const serve::PlannedRun& run, const serve::Outcome& o) {
     const std::uint32_t accepted = o.again || o.failed ? 0 : o.accepted;
-    if (!o.failed) tenants_[row].decoded.give_back(o.again ? run.count : run.drafts - accepted);
-    tenants_[row].drafted += o.failed ? 0 : run.drafts;
-    tenants_[row].accepted_drafts += accepted;
+    serve::TenantLedger& ledger = tenants_[row].ledger;
+    if (!o.failed) {
+      tenants_[row].decoded.give_back(now_, o.again ? run.count : run.drafts - accepted);
+      ledger.drafted_tokens += run.drafts;
+      ++ledger.drafts;
+    }
+    ledger.accepted_drafts += accepted;
     const std::uint32_t known = run.begin + run.count - run.drafts;
     serve_positions(r, row, known, known + accepted);
   }
   void serve_positions(Seen& r, std::uint32_t row, std::uint32_t begin, std::uint32_t end) {
     Kept& t = tenants_[row];
     std::uint64_t cost = 0;
-    t.recomputed += std::min(std::max(begin, r.computed), end) - begin;
-    for (std::uint32_t p = std::max(begin, r.computed); p < end; ++p, ++t.computed) cost += p < r.prompt ? 1 : 2;
+    t.ledger.recomputed_tokens += std::min(std::max(begin, r.computed), end) - begin;
+    for (std::uint32_t p = std::max(begin, r.computed); p < end; ++p, ++t.ledger.computed_tokens)
+      cost += p < r.prompt ? 1 : 2;
     r.computed = std::max(r.computed, end);
     t.service += cost * serve::kServiceUnit / t.weight;
     t.served += cost * serve::kServiceUnit / t.weight;
   }
 
+  // --- causes ---
+
+  /// Whether each arrival of a kind has an answer; notes about requests have one only where they are refused.
+  [[nodiscard]] static bool is_answered(serve::ArrivalKind kind) {
+    switch (kind) {
+      case serve::ArrivalKind::cancel:
+      case serve::ArrivalKind::client_blocked:
+      case serve::ArrivalKind::client_ready:
+      case serve::ArrivalKind::drop_cache:
+        return false;
+      default:
+        return true;
+    }
+  }
+  /// The arrival that an event answers: they are answered in turn.
+  const serve::Arrival& answered(const serve::StepEvent& e) {
+    while (heard_ < arrivals_->size()) {
+      const serve::Arrival& a = (*arrivals_)[heard_++];
+      if (is_answered(a.kind) || (e.kind == serve::EventKind::refused && e.tag == a.tag)) return a;
+    }
+    fail("an answer to nothing");
+    return nothing_;
+  }
+  /// Whether the step hears that of a tenant or a session.
+  [[nodiscard]] bool hears_of(serve::ArrivalKind kind, serve::Handle subject) const {
+    return subject != 0 && std::ranges::any_of(*arrivals_, [kind, subject](const serve::Arrival& a) {
+             return a.kind == kind && a.subject == subject;
+           });
+  }
+  [[nodiscard]] bool is_live(serve::Handle tenant) const {
+    const std::uint32_t row = serve::row_of(tenant);
+    return tenant != 0 && row < tenants_.size() && tenants_[row].handle == tenant;
+  }
+  [[nodiscard]] bool is_open(serve::Handle session, serve::Handle tenant) const {
+    const auto found = open_.find(session);
+    return found != open_.end() && found->second == tenant;
+  }
+  [[nodiscard]] static std::uint32_t pages_of(std::uint32_t prompt, std::uint32_t most) {
+    return (prompt + most - 1 + zrt::kPageTokens - 1) / zrt::kPageTokens;
+  }
+  [[nodiscard]] static bool fits(const Seen& r, const serve::TenantQuota& quota) {
+    return pages_of(r.prompt, r.most) <= quota.max_pages && r.prompt + r.most <= quota.max_context;
+  }
+  /// Pages that neither a tenant's reservation nor prefixes have, if `row` reserved `pages`; less than 0: too few.
+  [[nodiscard]] std::int64_t floating(std::uint32_t row, std::uint32_t pages) const {
+    std::int64_t left = std::int64_t{script_.limits.pages} - script_.limits.prefix_pages;
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i)
+      if (i != row && tenants_[i].handle != 0) left -= tenants_[i].quota.reserved_pages;
+    return left - pages;
+  }
+
+  [[nodiscard]] bool has_cause(serve::EndReason why, const Seen& r) const {
+    const Kept& t = tenants_[r.tenant];
+    switch (why) {
+      case serve::EndReason::none:
+        return false;
+      case serve::EndReason::stopped:
+        return r.complete && r.stopped;
+      case serve::EndReason::length:
+        return r.complete && !r.stopped;
+      case serve::EndReason::cancelled:
+        return r.cancelled;
+      case serve::EndReason::client_too_slow:
+        return r.generated != r.delivered;
+      case serve::EndReason::failed:
+        return r.failed;
+      case serve::EndReason::session_closed:
+        return hears_of(serve::ArrivalKind::close_session, r.session);
+      case serve::EndReason::tenant_removed:
+        return hears_of(serve::ArrivalKind::remove_tenant, t.handle);
+      case serve::EndReason::quota_lowered:
+        return hears_of(serve::ArrivalKind::change_tenant, t.handle) && !fits(r, t.quota);
+    }
+    return false;
+  }
+  [[nodiscard]] bool has_cause(serve::Refusal why, const serve::Arrival& a, const State& s) const {
+    const std::uint32_t row = is_live(a.subject) ? serve::row_of(a.subject) : serve::kNone;
+    const auto of_tenant = [&](const auto& holds) { return row != serve::kNone && holds(tenants_[row]); };
+    const auto goes_on = [](const Seen& r) { return r.accepted && !r.ended; };
+    switch (why) {
+      case serve::Refusal::none:
+        return false;
+      case serve::Refusal::unknown_subject:
+        if (a.kind == serve::ArrivalKind::close_session) return !open_.contains(a.subject);
+        if (!is_answered(a.kind))
+          return std::ranges::none_of(requests_, [&](const Seen& r) { return goes_on(r) && r.handle == a.subject; });
+        return row == serve::kNone || (a.session != 0 && !is_open(a.session, a.subject));
+      case serve::Refusal::bad_quota:
+        return !serve::check(a.quota);
+      case serve::Refusal::too_many_tenants:
+        return live() == script_.limits.tenants;
+      case serve::Refusal::too_many_sessions:
+        return open_.size() >= script_.limits.sessions ||
+               of_tenant([](const Kept& t) { return t.open >= t.quota.max_sessions; });
+      case serve::Refusal::reservation:
+        // What requests hold beyond reservations is known behind the step alone.
+        return floating(row, a.quota.reserved_pages) < 0 || std::ranges::any_of(requests_, goes_on);
+      case serve::Refusal::queue_full:
+        return of_tenant([&](const Kept&) { return left_of(row) >= places_for(row, s); });
+      case serve::Refusal::tenant_queue_full:
+        return of_tenant([&](const Kept& t) { return left_of(row) >= t.quota.max_queued; });
+      case serve::Refusal::empty_request:
+        return a.prompt == 0 || a.most == 0;
+      case serve::Refusal::context_too_long:
+        return a.prompt + a.most > script_.limits.context ||
+               of_tenant([&](const Kept& t) { return a.prompt + a.most > t.quota.max_context; });
+      case serve::Refusal::pages_too_many:
+        return of_tenant([&](const Kept& t) {
+          const std::int64_t own = t.quota.reserved_pages;
+          const std::int64_t pages = pages_of(a.prompt, a.most);
+          return pages > t.quota.max_pages || pages > own + floating(row, t.quota.reserved_pages);
+        });
+    }
+    return false;
+  }
+
+  void refuse(const serve::StepEvent& e, const State& s, const serve::Arrival& a) {
+    if ((e.refusal == serve::Refusal::queue_full || e.refusal == serve::Refusal::tenant_queue_full) &&
+        (e.retry_after == 0 || e.retry_after > 60'000'000'000u))
+      fail("a full queue does not say when to come back");
+    if (!has_cause(e.refusal, a, s)) fail("a refusal without a cause: " + std::string(serve::name(e.refusal)));
+    if (a.kind == serve::ArrivalKind::submit && is_live(a.subject))
+      ++tenants_[serve::row_of(a.subject)].ledger.requests_refused;
+  }
+
+  void change(std::uint32_t row, const serve::StepEvent& e, const serve::Arrival& a) {
+    if (a.subject != e.tenant || !is_live(e.tenant)) fail("a tenant changes that was to stay");
+    const serve::TenantQuota before = std::exchange(tenants_[row].quota, a.quota);
+    tenants_[row].quota.service = before.service;
+    tenants_[row].quota.group = before.group;
+    tenants_[row].changed = step_;
+    close_pairs(row);
+  }
+
   /// A tenant goes on where the last one of its class in its row ended, but not behind all that wait.
-  void create(std::uint32_t row, const serve::StepEvent& e) {
+  void create(std::uint32_t row, const serve::StepEvent& e, const serve::Arrival& a) {
+    if (tenants_[row].handle != 0) fail("a tenant comes in the place of another");
     Kept fresh;
     fresh.handle = e.tenant;
     fresh.left = tenants_[row].left;
-    for (const ScriptEvent& event : script_.events)
-      if (event.act == Action::create && event.tenant == static_cast<std::uint32_t>(e.tag))
-        fresh.service_class = event.quota.service;
+    fresh.quota = a.quota;
+    fresh.service_class = a.quota.service;
     std::uint64_t most = 0;
     for (const Kept& t : tenants_)
       if (t.handle != 0 && t.waiting != 0 && t.service_class == fresh.service_class) most = std::max(most, t.service);
@@ -239,10 +381,13 @@ template <class Rules> class Witness {
     close_pairs(row);
   }
 
-  void accept(Seen& r, std::uint32_t row, const State& s) {
+  void accept(Seen& r, std::uint32_t row, const State& s, const serve::Arrival& a) {
     if (r.answered) return fail("a request is accepted twice");
+    if (!is_live(a.subject) || serve::row_of(a.subject) != row) return fail("a request of nobody is accepted");
+    if (a.session != 0 && !is_open(a.session, a.subject))
+      fail("a request is accepted for a session that is not its tenant's");
     if (waiting_ >= s.limits.queue + s.limits.slots) fail("more requests wait than the queue and the slots hold");
-    if (r.prompt + r.most > std::max(tenants_[row].context, s.tenants[row].quota.max_context))
+    if (r.prompt + r.most > tenants_[row].quota.max_context)
       fail("a request longer than its tenant's context is accepted");
     const std::uint32_t own = left_of(row);
     if (live() > 1 && own >= places_for(row, s) + s.limits.slots)
@@ -250,10 +395,11 @@ template <class Rules> class Witness {
     r.answered = r.accepted = true;
     r.tenant = row;
     Kept& t = tenants_[row];
-    const serve::TenantQuota& quota = s.tenants[row].quota;
-    if (own >= std::max(t.most_queued, quota.max_queued) + s.limits.slots)
+    if (own >= t.quota.max_queued + s.limits.slots)
       fail("more requests of a tenant wait or are unread than its queue and the slots hold");
-    ++t.accepted;
+    r.arrived = now_;
+    t.ledger.prompt_tokens += r.prompt;
+    ++t.ledger.requests_accepted;
     if (t.waiting == 0) lift(row);
     wait(r, row);
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
@@ -290,8 +436,6 @@ template <class Rules> class Witness {
     return 2 * left;
   }
 
-  /// Of a refused request's tenant.
-  [[nodiscard]] static std::uint32_t row_of_subject(const serve::StepEvent& e) { return serve::row_of(e.subject); }
   [[nodiscard]] std::size_t class_of(std::uint32_t row) const {
     return static_cast<std::size_t>(tenants_[row].service_class);
   }
@@ -311,7 +455,8 @@ template <class Rules> class Witness {
     admitted_.push_back({row, tenants_[row].service});
     lift(row);
     time_of(row) = tenants_[row].service;
-    if (!std::exchange(r.admitted, true)) tenants_[row].cached += e.value;
+    ++tenants_[row].ledger.admissions;
+    if (!std::exchange(r.admitted, true)) tenants_[row].ledger.cached_tokens += e.value;
     r.waits = false;
     --tenants_[row].waiting;
     --waiting_;
@@ -333,7 +478,10 @@ template <class Rules> class Witness {
     r.unread_since = step_;
     r.unread_at = now_;
     const std::uint32_t row = serve::row_of(e.tenant);
-    ++tenants_[row].delivered;
+    serve::TenantLedger& ledger = tenants_[row].ledger;
+    ++ledger.delivered_tokens;
+    (r.delivered == 1 ? ledger.first_token : ledger.token_gap).add(now_ - (r.delivered == 1 ? r.arrived : r.told));
+    r.told = now_;
     if (!std::exchange(r.parked, false)) return;
     if (tenants_[row].waiting == 0) lift(row);
     wait(r, row);
@@ -348,13 +496,14 @@ template <class Rules> class Witness {
   void preempt(Seen& r, const serve::StepEvent& e, const State& s) {
     const std::uint32_t row = serve::row_of(e.tenant);
     ++preempted_;
+    ++tenants_[row].ledger.preemptions;
     if (r.waits || r.ended) fail("a request that does not run is preempted");
     r.parked = r.generated != r.delivered;
     if (!r.parked) wait(r, row);
     // What computes nothing, because of its client or its tenant's rate, yields to anybody.
-    const serve::TenantRow& t = s.tenants[row];
-    const bool goes_on = !r.parked && t.decoded.room(t.quota.decode_tokens_per_s) != 0 &&
-                         t.prefilled.room(t.quota.prefill_tokens_per_s) != 0;
+    Kept& t = tenants_[row];
+    const bool goes_on = !r.parked && t.decoded.room(now_, t.quota.decode_tokens_per_s) != 0 &&
+                         t.prefilled.room(now_, t.quota.prefill_tokens_per_s) != 0;
     if (tenants_[row].changed == step_ || !goes_on) return;
     if (tenants_[row].service_class == serve::ServiceClass::interactive) fail("an interactive request is preempted");
     if (e.tag == floor_request_) fail("a floor that computes is preempted");
@@ -367,8 +516,9 @@ template <class Rules> class Witness {
     const std::uint32_t row = serve::row_of(e.tenant);
     if (r.waits) --waiting_, --tenants_[row].waiting;
     r.waits = false;
-    ++tenants_[row].ended;
+    if (!has_cause(e.end, r)) fail("a request ends without a cause: " + std::to_string(static_cast<int>(e.end)));
     const bool whole = e.end == serve::EndReason::stopped || e.end == serve::EndReason::length;
+    ++(whole ? tenants_[row].ledger.requests_finished : tenants_[row].ledger.requests_ended_early);
     if (whole && (!r.complete || r.delivered != r.generated)) fail("a request ends as complete before it is");
     if (e.end == serve::EndReason::length && r.delivered != r.most) fail("an answer is cut short");
     if (e.end == serve::EndReason::client_too_slow &&
@@ -441,11 +591,11 @@ template <class Rules> class Witness {
     throttled_ = false;
     for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
       if (s.work[slot].request == serve::kNone) continue;
-      const serve::TenantRow& t = s.tenants[serve::row_of(s.slots[slot].tenant)];
+      Kept& t = tenants_[serve::row_of(s.slots[slot].tenant)];
       const bool held = s.requests[s.work[slot].request].holds_token;
       const bool decode = s.slots[slot].stage == serve::SlotStage::decode;
-      const bool room = decode ? t.decoded.room(t.quota.decode_tokens_per_s) != 0
-                               : t.prefilled.room(t.quota.prefill_tokens_per_s) != 0;
+      const bool room = decode ? t.decoded.room(now_, t.quota.decode_tokens_per_s) != 0
+                               : t.prefilled.room(now_, t.quota.prefill_tokens_per_s) != 0;
       // A rate that is used up has also cut the run of a prompt.
       throttled_ = throttled_ || ((held || !room) && !(has_run[slot] && decode));
       if (has_run[slot] || held || !room) continue;
@@ -508,7 +658,7 @@ template <class Rules> class Witness {
     };
     for (const serve::PlannedRun& run : s.runs) {
       const std::uint32_t priority = s.slots[run.slot].priority;
-      least(target[priority], s.requests[serve::row_of(run.request)].step_latency);
+      least(target[priority], requests_[s.requests[serve::row_of(run.request)].tag].target);
       drafts += run.drafts;
       const serve::TenantQuota& quota = s.tenants[serve::row_of(s.slots[run.slot].tenant)].quota;
       if (run.decode && priority == 0) least(gap, serve::latency_budget(quota).gap);
@@ -556,10 +706,10 @@ template <class Rules> class Witness {
     return false;
   }
   /// Whether a run could be no longer: at the prompt's end, where a state is kept, or by its tenant's rate.
-  [[nodiscard]] static bool stops(const State& s, const serve::PlannedRun& run) {
-    const serve::TenantRow& t = s.tenants[serve::row_of(s.slots[run.slot].tenant)];
+  [[nodiscard]] bool stops(const State& s, const serve::PlannedRun& run) {
+    Kept& t = tenants_[serve::row_of(s.slots[run.slot].tenant)];
     const bool border = s.limits.checkpoints != 0 && (run.begin + run.count) % zrt::kPageTokens == 0;
-    return run.sample || border || t.prefilled.room(t.quota.prefill_tokens_per_s) == 0;
+    return run.sample || border || t.prefilled.room(now_, t.quota.prefill_tokens_per_s) == 0;
   }
 
   /// Of a class's prompts none is read on while that of a tenant with less service waits, but for a turn of 64 tokens.
@@ -577,7 +727,7 @@ template <class Rules> class Witness {
     }
   }
   /// Whether a slot could read more of its prompt than it does in the step.
-  [[nodiscard]] static bool wants_prompt(const State& s, std::uint32_t slot) {
+  [[nodiscard]] bool wants_prompt(const State& s, std::uint32_t slot) {
     if (s.work[slot].request == serve::kNone || !serve::RunPlanner<Rules>::can_prefill(s, slot)) return false;
     const auto own = std::ranges::find(s.runs, slot, &serve::PlannedRun::slot);
     return own == s.runs.end() || !stops(s, *own);
@@ -612,9 +762,6 @@ template <class Rules> class Witness {
 
   void fairness(const State& s) {
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
-      tenants_[i].context = s.tenants[i].quota.max_context;
-      tenants_[i].sessions = s.tenants[i].quota.max_sessions;
-      tenants_[i].most_queued = s.tenants[i].quota.max_queued;
       tenants_[i].least_weight = std::min(tenants_[i].least_weight, s.tenants[i].quota.weight);
       tenants_[i].most_slots = std::max(tenants_[i].most_slots, std::uint64_t{s.tenants[i].quota.max_slots});
     }
@@ -760,6 +907,9 @@ template <class Rules> class Witness {
 
   void clients(const State& s) {
     for (const Seen& r : requests_)
+      if (r.accepted && !r.ended && !r.complete && !fits(r, tenants_[r.tenant].quota))
+        fail("a request goes on that its tenant may not have");
+    for (const Seen& r : requests_)
       if (r.accepted && !r.ended && r.generated != r.delivered && step_ - r.unread_since > s.limits.slow_steps + 1 &&
           now_ - r.unread_at > s.limits.slow_ns)
         fail("a client that does not read is kept");
@@ -769,14 +919,25 @@ template <class Rules> class Witness {
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
       if (tenants_[i].handle == 0) continue;
       const serve::TenantLedger& l = s.tenants[i].ledger;
-      if (l.delivered_tokens != tenants_[i].delivered || l.computed_tokens != tenants_[i].computed ||
-          l.recomputed_tokens != tenants_[i].recomputed || l.drafted_tokens != tenants_[i].drafted ||
-          l.accepted_drafts != tenants_[i].accepted_drafts || l.peak_pages < s.tenants[i].charge ||
-          l.cached_tokens != tenants_[i].cached || l.requests_accepted != tenants_[i].accepted ||
-          l.requests_finished + l.requests_ended_early != tenants_[i].ended)
+      const serve::TenantLedger& own = tenants_[i].ledger;
+      const bool sums = std::ranges::all_of(kLedgerSums, [&](const auto sum) { return l.*sum == own.*sum; });
+      if (!sums || l.first_token != own.first_token || l.token_gap != own.token_gap ||
+          l.peak_pages < s.tenants[i].charge || l.peak_pages < tenants_[i].ledger.peak_pages ||
+          l.peak_pages > script_.limits.pages)
         fail("the ledger of tenant " + std::to_string(i) + " is wrong");
+      tenants_[i].ledger.peak_pages = l.peak_pages;
     }
   }
+
+  static constexpr auto kLedgerSums = std::to_array<std::uint64_t serve::TenantLedger::*>(
+      {&serve::TenantLedger::prompt_tokens, &serve::TenantLedger::cached_tokens, &serve::TenantLedger::computed_tokens,
+       &serve::TenantLedger::recomputed_tokens, &serve::TenantLedger::delivered_tokens,
+       &serve::TenantLedger::drafted_tokens, &serve::TenantLedger::accepted_drafts, &serve::TenantLedger::drafts,
+       &serve::TenantLedger::requests_accepted, &serve::TenantLedger::requests_refused,
+       &serve::TenantLedger::requests_finished, &serve::TenantLedger::requests_ended_early,
+       &serve::TenantLedger::admissions, &serve::TenantLedger::preemptions});
+  static_assert(sizeof(serve::TenantLedger) ==
+                kLedgerSums.size() * 8 + sizeof(std::uint64_t) + 2 * sizeof(serve::LatencyHistogram));
 
   const Script& script_;
   const SimulatedMachine& machine_;
@@ -796,6 +957,10 @@ template <class Rules> class Witness {
   std::uint32_t last_floor_ = serve::kNone;  ///< class
   std::uint64_t floor_request_ = 0;          ///< that held it in the step before, and computed; 0: none
   std::vector<Admitted> admitted_{};
+  std::map<serve::Handle, serve::Handle> open_{};  ///< tenants by their sessions
+  const serve::Arrival nothing_{};
+  const std::vector<serve::Arrival>* arrivals_ = nullptr;  ///< of the step
+  std::size_t heard_ = 0;                                  ///< of these, how many are answered or need no answer
   std::uint32_t floor_gap_ = 0;
   std::uint32_t beside_stalled_ = 0;  ///< steps in which a request waited for a client that does not read
   std::uint32_t floor_idle_ = 0;      ///< steps in which its holder computed nothing, less others

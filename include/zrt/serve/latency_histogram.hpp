@@ -36,6 +36,8 @@ class LatencyHistogram {
     return *this;
   }
 
+  [[nodiscard]] friend bool operator==(const LatencyHistogram&, const LatencyHistogram&) noexcept = default;
+
  private:
   static constexpr std::uint32_t kBuckets = 64 * 4;
 

@@ -95,6 +95,19 @@ template <class Rules> class PrefixTree {
   [[nodiscard]] std::uint32_t checkpoint(std::uint32_t page) const noexcept { return nodes_[page].checkpoint; }
   void set_checkpoint(std::uint32_t page, std::uint32_t checkpoint) noexcept { nodes_[page].checkpoint = checkpoint; }
 
+  /// By which candidates are found. Without the key nobody can tell which tokens collide.
+  [[nodiscard]] std::uint64_t hash_of(const PrefixDomain& d, std::uint32_t parent,
+                                      const std::uint32_t* tokens) const noexcept {
+    SipHash hash(key_);
+    hash.add(rules_.keeps(Rule::compare_scope) ? d.scope : 0);
+    const bool domain = rules_.keeps(Rule::compare_domain);
+    hash.add(domain ? (std::uint64_t{d.model} << 32) | d.kv_type : 0);
+    hash.add(domain ? (std::uint64_t{d.cache_group} << 32) | d.adapter : 0);
+    hash.add(rules_.keeps(Rule::compare_parent) ? parent : 0);
+    for (std::uint32_t i = 0; i < kPageTokens; i += 2) hash.add((std::uint64_t{tokens[i + 1]} << 32) | tokens[i]);
+    return hash.finish() & bits_;
+  }
+
  private:
   struct Node {
     PrefixDomain domain{};
@@ -112,18 +125,6 @@ template <class Rules> class PrefixTree {
     for (std::uint32_t i = 0; i < kPageTokens; ++i)
       if (a[i] != b[i]) return false;
     return true;
-  }
-
-  [[nodiscard]] std::uint64_t hash_of(const PrefixDomain& d, std::uint32_t parent,
-                                      const std::uint32_t* tokens) const noexcept {
-    SipHash hash(key_);
-    hash.add(rules_.keeps(Rule::compare_scope) ? d.scope : 0);
-    const bool domain = rules_.keeps(Rule::compare_domain);
-    hash.add(domain ? (std::uint64_t{d.model} << 32) | d.kv_type : 0);
-    hash.add(domain ? (std::uint64_t{d.cache_group} << 32) | d.adapter : 0);
-    hash.add(rules_.keeps(Rule::compare_parent) ? parent : 0);
-    for (std::uint32_t i = 0; i < kPageTokens; i += 2) hash.add((std::uint64_t{tokens[i + 1]} << 32) | tokens[i]);
-    return hash.finish() & bits_;
   }
 
   SipKey key_;

@@ -14,6 +14,7 @@ enum class Rule : std::uint8_t {
   compare_scope,         ///< a prefix hit is of the same tenant or group
   compare_domain,        ///< a prefix hit is of the same model, type, cache group and adapter
   compare_parent,        ///< a prefix hit continues the page before it
+  seal_shared,           ///< a page of the tree has no owner that may write it
   full_pages_only,       ///< only pages with 16 computed tokens enter the tree
   remap_before_free,     ///< a duplicate page leaves the page list before it is freed
   release_tail_first,    ///< pages are released from the last to the first
@@ -61,6 +62,7 @@ enum class Rule : std::uint8_t {
   keep_interactive,      ///< no other interactive request is preempted
   decode_first,          ///< decode tokens come before prompts
   even_gaps,             ///< beside an interactive answer, prompts of lower classes are short where time is
+  take_target,           ///< a request's target time of steps is its own
   step_target,           ///< prompts are short where a request names a target time of steps
   first_token,           ///< prompts are short where another tenant may want its first token
   floor_prompt,          ///< the floor's prompt has a share of every step
@@ -77,10 +79,22 @@ enum class Rule : std::uint8_t {
   wait_for_clients,      ///< and not before its time
   end_with_session,      ///< a closed session's requests end
   end_with_tenant,       ///< a removed tenant's requests end
+  spare_others,          ///< and nobody else's
+  spare_sessions,        ///< nor do those of a tenant's other sessions end with one
+  spare_fitting,         ///< nor those that a lowered quota still has room for
+  spare_waiting,         ///< nor those that wait where a run fails
+  compare_generation,    ///< a handle names one request, not the next one in its row
+  compare_session,       ///< a request names an open session of its own tenant
   drop_scope,            ///< a removed tenant's pages leave the tree
   count_tokens,          ///< the ledger counts what was delivered
   count_cached,          ///< and what a request found when it was first admitted
+  bill_prompts,          ///< and what it was asked to read
+  count_refused,         ///< and what was refused
+  count_early_ends,      ///< and what ended early
+  count_preemptions,     ///< and what was preempted
+  time_first_token,      ///< and how long a first token took
   verify_drafts,         ///< a draft is a token only where the sampler drew it
+  return_drafts,         ///< drafts that came to nothing count against no rate
   drop_drafts,           ///< pages of drafts that came to nothing go back
   charge_drafts,         ///< drafts stay within the pages that a slot is charged
 };

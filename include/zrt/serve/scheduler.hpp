@@ -277,6 +277,8 @@ template <class Rules = AllRules> class Scheduler {
     if (outcome.failed) {
       if (run.save != kNone) s_.checkpoints.free(run.save);
       s_.end(request, EndReason::failed);
+      for (std::uint32_t i = 0; i < s_.requests.size() && !s_.keeps(Rule::spare_waiting); ++i)
+        if (s_.requests[i].stage == RequestStage::waiting) s_.end(i, EndReason::failed);
       return;
     }
     const std::uint32_t accepted = take_drafts(run, outcome);
@@ -315,7 +317,7 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint32_t drawn = outcome.accepted + (s_.keeps(Rule::verify_drafts) ? 0 : 1);
     const std::uint32_t accepted = drawn < run.drafts ? drawn : run.drafts;
     const std::uint32_t first = run.begin + run.count - run.drafts;
-    t.decoded.give_back(outcome.again ? run.count : run.drafts - accepted);
+    if (s_.keeps(Rule::return_drafts)) t.decoded.give_back(outcome.again ? run.count : run.drafts - accepted);
     t.ledger.drafted_tokens += run.drafts;
     t.ledger.accepted_drafts += accepted;
     ++t.ledger.drafts;
@@ -375,7 +377,8 @@ template <class Rules = AllRules> class Scheduler {
   /// Why a submission is refused, and after how long it may be tried again.
   [[nodiscard]] Refusal judge(const Arrival& a, std::uint32_t tenant, std::uint64_t& retry_after) const noexcept {
     const TenantRow& t = s_.tenants[tenant];
-    if (a.session != 0 && !has_session(a.session, a.subject)) return Refusal::unknown_subject;
+    if (a.session != 0 && !has_session(a.session, a.subject) && s_.keeps(Rule::compare_session))
+      return Refusal::unknown_subject;
     if (a.tokens == nullptr || a.prompt == 0 || a.most == 0) return Refusal::empty_request;
     const std::uint64_t tokens = std::uint64_t{a.prompt} + a.most;
     if (tokens > s_.limits.context || (s_.keeps(Rule::context_quota) && tokens > t.quota.max_context))
@@ -430,7 +433,7 @@ template <class Rules = AllRules> class Scheduler {
     std::uint64_t retry_after = 0;
     const Refusal why = judge(a, tenant, retry_after);
     if (why != Refusal::none) {
-      ++t.ledger.requests_refused;
+      if (s_.keeps(Rule::count_refused)) ++t.ledger.requests_refused;
       const bool passes = why == Refusal::queue_full || why == Refusal::tenant_queue_full;
       return refuse(s_, a, why, passes ? retry_after : 0);
     }
@@ -458,7 +461,7 @@ template <class Rules = AllRules> class Scheduler {
     r.prompt = a.prompt;
     r.most = a.most;
     r.adapter = a.adapter;
-    r.step_latency = a.step_latency;
+    r.step_latency = s_.keeps(Rule::take_target) ? a.step_latency : 0;
     r.shares = a.shares;
     r.arrived = s_.now;
     s_.enqueue(request);

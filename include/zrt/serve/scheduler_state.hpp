@@ -138,7 +138,7 @@ template <class Rules> struct SchedulerState {
   [[nodiscard]] std::uint32_t find_request(Handle h) const noexcept {
     const std::uint32_t row = row_of(h);
     const bool found = row < requests.size() && requests[row].stage != RequestStage::free &&
-                       requests[row].generation == generation_of(h);
+                       (requests[row].generation == generation_of(h) || !keeps(Rule::compare_generation));
     return found ? row : kNone;
   }
 
@@ -236,7 +236,7 @@ template <class Rules> struct SchedulerState {
       const std::uint32_t page = tree.find(d, parent, tokens);
       if (page == kNone) {
         tree.insert(own[i], d, parent, tokens);
-        pages.seal(own[i]);
+        if (keeps(Rule::seal_shared)) pages.seal(own[i]);
       } else {
         const std::uint32_t duplicate = own[i];
         pages.share(page);
@@ -333,7 +333,7 @@ template <class Rules> struct SchedulerState {
     if (!r.shares && !hybrid()) share_pages(slot);
     leave_slot(request);
     ++r.preemptions;
-    ++tenants[r.tenant].ledger.preemptions;
+    if (keeps(Rule::count_preemptions)) ++tenants[r.tenant].ledger.preemptions;
     if (!keeps(Rule::resume_in_place)) r.generated = r.generated == 0 ? 0 : r.generated - 1;
     if (r.holds_token && keeps(Rule::wait_unread))
       leave_unread(request, RequestStage::parked);
@@ -357,7 +357,7 @@ template <class Rules> struct SchedulerState {
     }
     if (r.stage == RequestStage::draining || r.stage == RequestStage::parked) --t.unread;
     if (!r.shares && r.preemptions != 0 && keeps(Rule::drop_own)) drop_scope(domain(request).scope);
-    const bool finished = reason == EndReason::stopped || reason == EndReason::length;
+    const bool finished = reason == EndReason::stopped || reason == EndReason::length || !keeps(Rule::count_early_ends);
     ++(finished ? t.ledger.requests_finished : t.ledger.requests_ended_early);
     tell(EventKind::ended, request, r.generated, reason);
     if (!keeps(Rule::end_once) && reason == EndReason::cancelled) tell(EventKind::ended, request, r.generated, reason);
@@ -374,7 +374,7 @@ template <class Rules> struct SchedulerState {
 
   void count_accepted(std::uint32_t request) noexcept {
     const RequestRow& r = requests[request];
-    tenants[r.tenant].ledger.prompt_tokens += r.prompt;
+    if (keeps(Rule::bill_prompts)) tenants[r.tenant].ledger.prompt_tokens += r.prompt;
     ++tenants[r.tenant].ledger.requests_accepted;
   }
 
@@ -392,7 +392,7 @@ template <class Rules> struct SchedulerState {
     TenantLedger& ledger = tenants[r.tenant].ledger;
     if (keeps(Rule::count_tokens) || r.delivered != 0) ++ledger.delivered_tokens;
     if (r.delivered == 0)
-      ledger.first_token.add(now - r.arrived);
+      ledger.first_token.add(keeps(Rule::time_first_token) ? now - r.arrived : 0);
     else
       ledger.token_gap.add(now - r.last_token);
     r.last_token = now;

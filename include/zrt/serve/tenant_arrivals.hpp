@@ -62,7 +62,7 @@ template <class Rules> class TenantArrivals {
     answer(s_, a, EventKind::tenant_changed, a.subject, a.subject);
     for (std::uint32_t i = 0; i < s_.requests.size(); ++i) {
       const RequestRow& r = s_.requests[i];
-      const bool fits = s_.need(r) <= quota.max_pages && fits_context(r, quota);
+      const bool fits = s_.need(r) <= quota.max_pages && fits_context(r, quota) && s_.keeps(Rule::spare_fitting);
       if (r.goes_on() && r.tenant == tenant && !fits) s_.end(i, EndReason::quota_lowered);
     }
     while (t.slots > quota.max_slots || t.charge > quota.max_pages)
@@ -76,7 +76,8 @@ template <class Rules> class TenantArrivals {
     TenantRow& t = s_.tenants[tenant];
     if (s_.keeps(Rule::end_with_tenant))
       for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
-        if (s_.requests[i].stage != RequestStage::free && s_.requests[i].tenant == tenant)
+        if (s_.requests[i].stage != RequestStage::free &&
+            (s_.requests[i].tenant == tenant || !s_.keeps(Rule::spare_others)))
           s_.end(i, EndReason::tenant_removed);
     for (SessionRow& session : s_.sessions)
       if (session.tenant == tenant) session.tenant = kNone;
@@ -114,7 +115,9 @@ template <class Rules> class TenantArrivals {
     if (session == kNone) return refuse(s_, a, Refusal::unknown_subject);
     if (s_.keeps(Rule::end_with_session))
       for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
-        if (s_.requests[i].stage != RequestStage::free && s_.requests[i].session == session)
+        if (s_.requests[i].stage != RequestStage::free &&
+            (s_.requests[i].session == session ||
+             (!s_.keeps(Rule::spare_sessions) && s_.requests[i].tenant == s_.sessions[session].tenant)))
           s_.end(i, EndReason::session_closed);
     answer(s_, a, EventKind::session_closed, a.subject, s_.tenant_handle(s_.sessions[session].tenant));
     --s_.tenants[s_.sessions[session].tenant].sessions;
