@@ -18,7 +18,9 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Cop
 
 void main() {
   Copy copy = Copy(Arguments(address_of_arguments).copies + uint64_t(group_y()) * 32);
-  const uint64_t skipped = copy.index == 0 ? 0 : uint64_t(word_at(copy.index, 0));
+  // A token that none may draw is no index.
+  const uint at = copy.index == 0 ? 0 : word_at(copy.index, 0);
+  const uint64_t skipped = at == 0xffffffffu ? 0 : uint64_t(at);
   for (uint k = 0; k < 4; ++k) {
     const uint i = group_x() * 1024 + k * 256 + lane_id();
     if (i < copy.words) put_word(copy.to, i, word_at(copy.from, skipped + i));

@@ -347,6 +347,7 @@ uint draw(Request r, List list, uint count) {
 uint choose(Request r, uint64_t x, uint cols, List list) {
   find_best(x, cols);
   const uint key = tile_keys[0], id = tile_ids[0];
+  if (key != 0xffffffffu && logit_of(key) == -infinity()) return 0xffffffffu;  // every token is forbidden
   if (r.temperature <= 0.0 || r.top_k == 1 || key == 0xffffffffu) return id;
   real top = logit_of(key);
   if (magnitude_of(top) == infinity()) return id;

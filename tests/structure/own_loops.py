@@ -36,7 +36,7 @@ SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::f
           "RngNormal::number64", "RngUniform::number32",
           "RngUniform::number64", "RngUniform::precision", "Sample::check_choice", "SsmDeltaNet::gates_of",
           "SsmDeltaNet::inverse_norm", "SsmDeltaNet::query_scale",
-          "SsmGatedNorm::weight_of", "SsmScan::b_of", "SsmScan::x_of", "Take::granule", "sampling::uniform",
+          "SsmGatedNorm::weight_of", "SsmScan::b_of", "SsmScan::x_of", "Take::granule", "sampling::is_forbidden", "sampling::uniform",
           "Whole::of",
           # of no op in particular
           "combine", "domain_bytes", "fold", "identity", "index_at", "keyed", "plus", "random_counter", "random_key", "relative_bucket",

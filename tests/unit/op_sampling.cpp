@@ -235,6 +235,27 @@ TEST(Sampling, AnInfiniteBestIsDrawn) {
   }
 }
 
+/// -infinity forbids a token, be it the only one.
+TEST(Sampling, NoTokenIsDrawnWhereEachIsForbidden) {
+  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+  SampleRequest request;
+  request.active = 1;
+  const std::vector<std::int32_t> ids{0, 1, 2};
+  const std::vector<float> biases(3, kForbidden);
+  std::vector<Candidate> list(4);
+  for (const float temperature : {0.0f, 0.7f})
+    for (const std::uint32_t top_k : {0u, 2u}) {
+      request.temperature = temperature;
+      request.top_k = top_k;
+      std::vector<float> logits{1.0f, 5.0f, 2.0f};
+      EXPECT_EQ(sampling::sample(request, logits, {}, ids, biases, zrt::Span<Candidate>(list).first(3)), -1);
+      logits = {1.0f, 5.0f, std::nanf("")};
+      EXPECT_EQ(sampling::sample(request, logits, {}, ids, biases, zrt::Span<Candidate>(list).first(3)), -1);
+      logits = {1.0f, 5.0f, 2.0f, -1e30f};
+      EXPECT_EQ(sampling::sample(request, logits, {}, ids, biases, list), 3);
+    }
+}
+
 /// Ids come from a host: those outside the vocabulary change nothing.
 TEST(Sampling, IgnoresIdsOutsideTheVocabulary) {
   std::vector<float> logits{1.0f, 2.0f};

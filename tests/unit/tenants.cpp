@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <data/models/tiny_models.hpp>
+#include <limits>
 #include <map>
 #include <memory>
 #include <support/sampled_requests.hpp>
@@ -202,6 +203,26 @@ TEST_F(Tenants, RemovingOneEndsItsRequestsAndNobodyElses) {
   EXPECT_EQ(heard_[after].code, Errc::not_found);
   EXPECT_EQ(heard_[stays].tokens, alone(3));
   EXPECT_EQ(heard_[stays].finish, FinishReason::length);
+}
+
+/// A request that forbids every token ends alone, with others in its batch.
+TEST_F(Tenants, ARequestThatForbidsEveryTokenEndsAlone) {
+  std::vector<TokenBias> all;
+  for (std::int32_t token = 0; token < 64; ++token) all.push_back({token, -std::numeric_limits<float>::infinity()});
+  const auto engine = open({.slots = 4});
+  const RequestId other = submit(*engine, create(*engine, {}), 1);
+  for (const float temperature : {0.0f, 1.0f}) {
+    Request r = test::sampled_request(prompt_, 2, 12);
+    r.sampling.temperature = temperature;
+    r.sampling.bias = all;
+    const auto id = engine->submit(r);
+    ASSERT_TRUE(id) << id.error().text();
+    finish(*engine);
+    EXPECT_EQ(heard_[*id].finish, FinishReason::failed);
+    EXPECT_EQ(heard_[*id].error, "the sampler found no token that may be drawn");
+    EXPECT_TRUE(heard_[*id].tokens.empty());
+  }
+  EXPECT_EQ(heard_[other].tokens, alone(1));
 }
 
 /// A clock that the test sets; it notes how long it is asked to wait, and waits in no time.

@@ -24,21 +24,28 @@ enum class RowUse : std::uint8_t { none, taken, all };
   return by_kernel || is_plainly_greedy(r) ? RowUse::taken : RowUse::all;
 }
 
-/// Writes the tokens of the rows that no kernel has answered, from logits that the host sees. Rows without a number, and
-/// those that ask for too much, are reported. `scratch` holds what Sample::reference_scratch asks for, unless by_kernel.
-inline void sample_on_host(const HostCall<ops::Sample>& call, bool by_kernel, const ExecutionContext& step,
+/// Writes the tokens of the rows that no kernel has answered, from logits that the host sees, and takes back a kernel's
+/// token that none may draw. Rows without a number, and those that ask for too much, are reported. `scratch` holds what
+/// Sample::reference_scratch asks for, unless by_kernel. Returns whether it wrote a token.
+inline bool sample_on_host(const HostCall<ops::Sample>& call, bool by_kernel, const ExecutionContext& step,
                            Span<std::byte> scratch) noexcept {
   const RoundingMode rounding;
+  bool wrote = false;
   for (std::uint64_t row = 0; row < call.out[0].elements(step); ++row) {
     ops::SampleRequest request;
     std::memcpy(&request, call.in[1].data + row * sizeof request, sizeof request);
-    if (use_of(call, by_kernel, step, request) == RowUse::taken)
+    if (use_of(call, by_kernel, step, request) == RowUse::taken) {
+      const std::int32_t taken = call.out[0].as<std::int32_t>()[row];
       ops::Sample::check_choice(call, step, row, Worker{});
-    else if (!by_kernel)
+      wrote = wrote || call.out[0].as<std::int32_t>()[row] != taken;
+    } else if (!by_kernel) {
       ops::Sample::row(call, step, row, Worker{}, scratch);
-    else if (request.active != 0)
+      wrote = true;
+    } else if (request.active != 0) {
       step.violated_row(Worker{}, call.out[0].type.shape[0], row);
+    }
   }
+  return wrote;
 }
 
 }  // namespace zrt::inline ZRT_ABI::device

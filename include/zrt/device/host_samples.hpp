@@ -43,7 +43,7 @@ class HostSamples {
   template <class Device> [[nodiscard]] Result<void> run(Device& device, const ExecutionContext& step) noexcept {
     for (const SampleCall& call : calls_) {
       if (call.is_seen()) {
-        sample_on_host(call.host, call.by_kernel, step, scratch_.span());
+        (void)sample_on_host(call.host, call.by_kernel, step, scratch_.span());
       } else if (auto r = run_copied(device, call, step); !r) {
         return r;
       }
@@ -170,6 +170,7 @@ class HostSamples {
       if (use == RowUse::none) continue;
       if (use == RowUse::taken) {
         const auto token = static_cast<std::uint32_t>(call.host.out[0].template as<std::int32_t>()[row]);
+        if (token == ~0u) continue;  // none may be drawn
         if (token >= cols) return fail(Errc::spec_violation, "the device took token ", token, " of ", cols);
         at += token;
         count = 1;
@@ -190,8 +191,7 @@ class HostSamples {
     for (std::size_t i = 0; i < call.in.size() && !answered; ++i)
       if (i != kRequests && i != kLogits)
         if (auto r = fetch_input(device, call.in[i], call.host.in[i], step); !r) return r;
-    sample_on_host(call.host, call.by_kernel, step, scratch_.span());
-    if (answered) return {};
+    if (!sample_on_host(call.host, call.by_kernel, step, scratch_.span())) return {};
     const HostTensor& out = call.host.out[0];
     const Span<const std::byte> tokens{out.data,
                                        static_cast<std::size_t>(out.elements(step) * info(out.type.dtype).block_bytes)};

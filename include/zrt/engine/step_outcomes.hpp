@@ -129,7 +129,7 @@ template <class B, class O, class Model> class StepOutcomes {
     const auto token_bytes = as_writable_bytes(Span(&id, 1));
     if (auto r = model_.executor().read(exec::port::kToken, row * sizeof id, token_bytes); !r) return r;
     if (id < 0) {
-      fail_run(a, Error::of(Errc::spec_violation, "the sampler chose no token"), outcome);
+      fail_run(a, Error::of(Errc::spec_violation, "the sampler found no token that may be drawn"), outcome);
       return {};
     }
     float total = 0.0f;

@@ -10,7 +10,8 @@
 namespace zrt::inline ZRT_ABI::ops {
 
 /// logits f32 [R, V], requests ui32 [R, 16], history si32 [R, H], bias_ids si32 [R, K], bias f32 [R, K]
-/// -> si32 [R]; a row whose request is not active gives -1. All samplers, one algorithm.
+/// -> si32 [R]; a row whose request is not active gives -1, and so does one of whose tokens each is -infinity, as biases
+/// forbid them. All samplers, one algorithm.
 ///
 /// A row of logits without a number, and one whose request asks for more history or biases than there are, reports
 /// Errc::spec_violation.
@@ -77,12 +78,15 @@ struct Sample {
     check_choice(c, step, at, worker);
   }
 
-  /// Reports a row whose token was chosen for want of a number: a NaN is chosen from NaNs alone.
+  /// Reports a row whose token was chosen for want of a number: a NaN is chosen from NaNs alone. One that was chosen from
+  /// infinities of which none may be drawn is taken back.
   static void check_choice(const HostCall<Sample>& c, const ExecutionContext& step, std::uint64_t at,
                            const Worker& worker) noexcept {
-    const std::int32_t token = c.out[0].as<std::int32_t>()[at];
+    std::int32_t& token = c.out[0].as<std::int32_t>()[at];
+    if (token < 0) return;
     const float logit = c.in[0].as<float>()[at * c.in[0].cols(step) + static_cast<std::uint32_t>(token)];
     if (logit != logit) step.violated_row(worker, c.out[0].type.shape[0], at);
+    if (sampling::is_forbidden(logit)) token = -1;
   }
 
   static void reference(const HostCall<Sample>& c, const ExecutionContext& step, const Worker& worker) noexcept {

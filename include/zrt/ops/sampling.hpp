@@ -92,6 +92,9 @@ inline void bias(Span<float> logits, Span<const std::int32_t> ids, Span<const fl
     if (static_cast<std::uint32_t>(ids[i]) < logits.size()) logits[static_cast<std::uint32_t>(ids[i])] += values[i];
 }
 
+/// Whether a token may not be drawn, be it the best.
+[[nodiscard]] inline bool is_forbidden(float logit) noexcept { return __builtin_isinf(logit) && logit < 0.0f; }
+
 /// `ordered`, or its first alone where that is infinite: differences to it would be no numbers.
 [[nodiscard]] inline Span<Candidate> alone_if_infinite(Span<Candidate> ordered) noexcept {
   return !ordered.empty() && __builtin_isinf(ordered[0].logit) ? ordered.first(1) : ordered;
@@ -160,7 +163,7 @@ inline void bias(Span<float> logits, Span<const std::int32_t> ids, Span<const fl
 }
 
 /// Penalties, bias, top-k, top-p, min-p, temperature, draw. `logits` is a copy that this may change;
-/// `list` holds one candidate per logit.
+/// `list` holds one candidate per logit. -1 where every token is forbidden: the best logit is -infinity.
 [[nodiscard]] inline std::int32_t sample(const SampleRequest& r, Span<float> logits, Span<const std::int32_t> history,
                                          Span<const std::int32_t> bias_ids, Span<const float> bias_values,
                                          Span<Candidate> list) noexcept {
@@ -168,6 +171,7 @@ inline void bias(Span<float> logits, Span<const std::int32_t> ids, Span<const fl
   bias(logits, bias_ids, bias_values);
   for (std::size_t i = 0; i < logits.size(); ++i) list[i] = {logits[i], static_cast<std::int32_t>(i)};
   auto kept = top_k(list, r.temperature <= 0.0f ? 1 : r.top_k);
+  if (is_forbidden(kept[0].logit)) return -1;
   kept = top_p(kept, r.top_p, r.min_keep);
   kept = min_p(kept, r.min_p, r.min_keep);
   kept = temperature(kept, r.temperature);

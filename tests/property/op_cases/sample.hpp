@@ -40,7 +40,20 @@ template <> struct OpCases<zrt::ops::Sample> {
     c.in[2] = si32(r, b, Shape{kRows, histories}, 0, r.one_of({vocabulary + 1, 4u}));
     c.in[3] = si32(r, b, Shape{kRows, biases}, 0, vocabulary);
     c.in[4] = f32(r, b, Shape{kRows, biases});
+    if (r.chance()) forbid(r, c.in[0], vocabulary);
     return c;
+  }
+
+  /// Rows of which no token may be drawn, or one alone.
+  static void forbid(Random& r, Value& logits, std::uint32_t vocabulary) {
+    constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+    const std::size_t row = vocabulary * sizeof(float);
+    for (std::size_t begin = 0; begin < logits.data.size(); begin += row) {
+      if (r.chance()) continue;
+      const std::size_t stays = r.chance() ? r.between(0, vocabulary - 1) * sizeof(float) : row;
+      for (std::size_t at = 0; at < row; at += sizeof(float))
+        if (at != stays) std::memcpy(&logits.data[begin + at], &kForbidden, sizeof kForbidden);
+    }
   }
 
   /// Logits with many that are equal, both zeros among them, and about one in `rarity` that is no number.

@@ -262,7 +262,10 @@ inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
   const float* bias = c.in[4].as<float>() + at * c.in[4].cols(step);
   for (std::uint32_t i = 0; i < r.biases; ++i)
     if (static_cast<std::uint32_t>(bias_ids[i]) < vocabulary) s.logits[bias_ids[i]] += bias[i];
-  if (r.temperature <= 0.0f) return index_of_largest(s.logits, vocabulary);
+  if (r.temperature <= 0.0f) {
+    const std::int32_t first = index_of_largest(s.logits, vocabulary);
+    return ops::sampling::is_forbidden(s.logits[first]) ? -1 : first;
+  }
 
   Candidates& best = s.candidates;
   const float top = largest_of(s.logits, whole);
@@ -274,7 +277,7 @@ inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
   if (count == 0) return 0;  // all are NaN
   float* x = s.logits;
   for (std::uint32_t i = 0; i < count; i += 16) store(x + i, as_f32(ordered(load_i32(best.key + i))));
-  if (__builtin_isinf(x[0])) return best.id[0];
+  if (__builtin_isinf(x[0])) return ops::sampling::is_forbidden(x[0]) ? -1 : best.id[0];
   auto* sums = reinterpret_cast<float*>(best.other_key);
   count = keep_top_p(r, x, count, sums);
   count = keep_min_p(r, x, count);
