@@ -205,6 +205,52 @@ TEST_F(Tenants, RemovingOneEndsItsRequestsAndNobodyElses) {
   EXPECT_EQ(heard_[stays].finish, FinishReason::length);
 }
 
+/// What a tenant that is gone has sent is not its successor's, in whose row it was.
+TEST_F(Tenants, AFloodOfOneThatIsGoneIsNotItsSuccessors) {
+  prompt_.resize(8);
+  const auto engine = open({.slots = 2});
+  const TenantId gone = create(*engine, {});
+  Request r = test::sampled_request(prompt_, 1, 2);
+  r.tenant = gone;
+  const auto flood = [&] {
+    std::size_t count = 0;
+    while (engine->submit(r)) ++count;
+    return count;
+  };
+  std::size_t sent = flood();
+  step(*engine);  // which reads some and collects the others
+  sent += flood();
+  ASSERT_TRUE(engine->remove_tenant(gone));
+  const TenantId heir = create(*engine, {.service = ServiceClass::interactive});
+  const RequestId first = submit(*engine, heir, 2, 2);
+  step(*engine);
+  EXPECT_EQ(heard_[first].tokens.size(), 1u) << "it has a turn of its own";
+  r.tenant = heir;
+  EXPECT_EQ(flood(), 1024u + 2 * 2 + 256);
+  finish(*engine);
+  std::size_t not_found = 0;
+  for (const auto& [id, heard] : heard_) not_found += heard.code == Errc::not_found ? 1u : 0u;
+  EXPECT_GE(not_found, sent - 256);
+}
+
+TEST_F(Tenants, WhatAsksForNoTokenIsItsTenantsAllTheSame) {
+  const auto engine = open({.slots = 2});
+  const TenantId tenant = create(*engine, {.max_context = 48}), gone = create(*engine, {});
+  ASSERT_TRUE(engine->remove_tenant(gone));
+  const RequestId nothing = submit(*engine, tenant, 1, 0), stranger = submit(*engine, gone, 1, 0);
+  prompt_ = test::tiny_prompt(64, 49, 3);
+  const RequestId longer = submit(*engine, tenant, 1, 0);
+  finish(*engine);
+  EXPECT_EQ(heard_[nothing].finish, FinishReason::length);
+  EXPECT_EQ(heard_[stranger].code, Errc::not_found);
+  EXPECT_EQ(heard_[longer].error, "the request is refused: context_too_long");
+  const TenantLedger used = *engine->usage(tenant);
+  EXPECT_EQ(used.requests_accepted, 1u);
+  EXPECT_EQ(used.requests_finished, 1u);
+  EXPECT_EQ(used.requests_refused, 1u);
+  EXPECT_EQ(used.prompt_tokens, 0u) << "none was read";
+}
+
 /// A request that forbids every token ends alone, with others in its batch.
 TEST_F(Tenants, ARequestThatForbidsEveryTokenEndsAlone) {
   std::vector<TokenBias> all;

@@ -201,7 +201,8 @@ class Engine : detail::EngineCheck<B, Families, O> {
   ///
   /// Errors: those of create_tenant; Errc::not_found.
   [[nodiscard]] Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) noexcept;
-  /// Forgets a tenant and its prefixes. Its requests end as `cancelled`, as the next `step` says. Errors: Errc::not_found.
+  /// Forgets a tenant and its prefixes. Its requests end as `cancelled`, as the next `step` says; those that no step has
+  /// read end as `failed`, with Errc::not_found. Errors: Errc::not_found.
   [[nodiscard]] Result<void> remove_tenant(TenantId tenant) noexcept;
   /// Opens a session of a tenant, or of the host. Requests name it, and its end is theirs; prefixes are the tenant's with
   /// or without one. It needs no memory.

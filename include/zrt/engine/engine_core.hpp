@@ -171,7 +171,7 @@ template <class B, class Families, class O> class EngineCore {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     auto removed = serving_.remove(tenant);
-    if (removed) mailbox_.forget(tenant);
+    if (removed) mailbox_.forget(tenant, serving_.arriving().span());
     return removed;
   }
   [[nodiscard]] Result<SessionId> open_session(TenantId tenant) noexcept {

@@ -39,10 +39,18 @@ class Mailbox {
     const MutexLock lock(mutex_);
     tenants_[serve::row_of(static_cast<serve::Handle>(tenant))] = tenant;
   }
-  /// A tenant has gone.
-  void forget(TenantId tenant) noexcept {
+  /// A tenant has gone. What it sent is a stranger's, and counts in the row of nobody who comes after it: what no step
+  /// has read, and the part of that which was `collected`.
+  void forget(TenantId tenant, Span<Owned<ActiveRequest>> collected) noexcept {
     const MutexLock lock(mutex_);
+    const std::uint32_t row = row_of(tenant);
     tenants_[serve::row_of(static_cast<serve::Handle>(tenant))] = TenantId{~std::uint64_t{0}};
+    const std::uint32_t strangers = row_of(tenant);
+    for (Span<Owned<ActiveRequest>> all : {collected, requests_.span()})
+      for (Owned<ActiveRequest>& request : all)
+        if (request->tenant_row == row) request->tenant_row = strangers;
+    unread_[strangers] += unread_[row];
+    unread_[row] = 0;
   }
 
   /// An id that no other request has. Any thread.

@@ -89,14 +89,19 @@ template <class B, class O, class Model> class RequestNews {
   }
 
   /// Ends requests that may have no further token: those with max_tokens 0, and restored ones that already have
-  /// max_tokens. All others end with their last token.
+  /// max_tokens. All others end with their last token. Their tenant answers for them all the same.
   void finish_those_at_their_limit(const OnToken& on_token) noexcept {
     for (std::size_t i = 0; i < serving_.arriving().size();) {
-      if (serving_.arriving()[i]->generated < serving_.arriving()[i]->max_tokens) {
+      ActiveRequest& next = *serving_.arriving()[i];
+      if (next.generated < next.max_tokens) {
         ++i;
         continue;
       }
-      end(take_arriving(i, FinishReason::length), on_token);
+      serve::StepEvent answer;
+      answer.refusal = serving_.scheduler().pass_empty(serving_.arrival(next));
+      const bool passes = answer.refusal == serve::Refusal::none;
+      if (!passes) next.error = refusal(answer);
+      end(take_arriving(i, passes ? FinishReason::length : FinishReason::failed), on_token);
     }
   }
   void cancel_running(const OnToken& on_token) noexcept {

@@ -157,6 +157,22 @@ template <class Rules = AllRules> class Scheduler {
     return s_.request_handle(request);
   }
 
+  /// Answers a submission that asks for no token more and takes no place: refused, or accepted and finished, as the
+  /// ledger says. No prompt is read, so none is billed.
+  [[nodiscard]] Refusal pass_empty(const Arrival& a) noexcept {
+    const std::uint32_t tenant = s_.find_tenant(a.subject);
+    if (tenant == kNone) return Refusal::unknown_subject;
+    TenantRow& t = s_.tenants[tenant];
+    const Refusal why = judge_size(a, t);
+    if (why != Refusal::none) {
+      ++t.ledger.requests_refused;
+      return why;
+    }
+    ++t.ledger.requests_accepted;
+    ++t.ledger.requests_finished;
+    return Refusal::none;
+  }
+
   /// Whether requests that wait may begin. What runs goes on either way, but one that is preempted waits too.
   void admit(bool on) noexcept {
     s_.admits = on;
@@ -374,18 +390,24 @@ template <class Rules = AllRules> class Scheduler {
     }
   }
 
-  /// Why a submission is refused, and after how long it may be tried again.
-  [[nodiscard]] Refusal judge(const Arrival& a, std::uint32_t tenant, std::uint64_t& retry_after) const noexcept {
-    const TenantRow& t = s_.tenants[tenant];
+  /// Why a submission is refused, whatever waits.
+  [[nodiscard]] Refusal judge_size(const Arrival& a, const TenantRow& t) const noexcept {
     if (a.session != 0 && !has_session(a.session, a.subject) && s_.keeps(Rule::compare_session))
       return Refusal::unknown_subject;
-    if (a.tokens == nullptr || a.prompt == 0 || a.most == 0) return Refusal::empty_request;
+    if (a.tokens == nullptr || a.prompt == 0) return Refusal::empty_request;
     const std::uint64_t tokens = std::uint64_t{a.prompt} + a.most;
     if (tokens > s_.limits.context || (s_.keeps(Rule::context_quota) && tokens > t.quota.max_context))
       return Refusal::context_too_long;
     const std::uint32_t pages = pages_for(a.prompt + a.most - 1);
     if (pages > t.quota.max_pages || pages > t.quota.reserved_pages + s_.budget.floating())
       return Refusal::pages_too_many;
+    return Refusal::none;
+  }
+  /// The same, and after how long it may be tried again.
+  [[nodiscard]] Refusal judge(const Arrival& a, std::uint32_t tenant, std::uint64_t& retry_after) const noexcept {
+    const TenantRow& t = s_.tenants[tenant];
+    if (const Refusal why = judge_size(a, t); why != Refusal::none) return why;
+    if (a.most == 0) return Refusal::empty_request;
     const std::uint32_t left = t.queued + (s_.keeps(Rule::count_unread) ? t.unread : 0);
     const std::uint64_t clear = s_.end_gap * (std::uint64_t{left} + 1);
     constexpr std::uint64_t kLeast = 10'000'000;

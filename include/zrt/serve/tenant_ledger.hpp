@@ -11,7 +11,7 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Counters of a tenant since it was created. Bills read `prompt_tokens` and `delivered_tokens`; fairness charges
 /// computed tokens alone, once.
 struct TenantLedger {
-  std::uint64_t prompt_tokens = 0;      ///< of accepted requests
+  std::uint64_t prompt_tokens = 0;      ///< of accepted requests that ask for a token
   std::uint64_t cached_tokens = 0;      ///< found in the prefix tree
   std::uint64_t computed_tokens = 0;    ///< for the first time
   std::uint64_t recomputed_tokens = 0;  ///< again, after a preemption
