@@ -539,6 +539,20 @@ TEST_F(SchedulerOrder, WhatWasPreemptedFindsItsOwnPagesAgain) {
   EXPECT_EQ(ledger.cached_tokens, 0u);
 }
 
+/// As many tenants as there may be have as many sessions as their quotas say by default.
+TEST(TenantSessions, NobodyTakesThoseOfOthers) {
+  zrt::test::SchedulerBench bench(SchedulerLimits{});
+  const SchedulerLimits& limits = bench.scheduler.state().limits;
+  for (std::uint32_t i = 0; i < limits.tenants; ++i) {
+    Arrival opens;
+    opens.kind = ArrivalKind::open_session;
+    opens.subject = bench.tenant(ServiceClass::standard);
+    for (std::uint32_t k = 0; k < TenantQuota{}.max_sessions; ++k)
+      ASSERT_EQ(bench.scheduler.ask(opens).kind, EventKind::session_opened);
+    EXPECT_EQ(bench.scheduler.ask(opens).refusal, Refusal::too_many_sessions);
+  }
+}
+
 TEST(TenantSessions, BelongToOneTenantAndEndTheirRequests) {
   zrt::test::SchedulerBench bench(four_slots());
   const Handle alice = bench.tenant(ServiceClass::standard), bob = bench.tenant(ServiceClass::standard);

@@ -207,7 +207,7 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// Opens a session of a tenant, or of the host. Requests name it, and its end is theirs; prefixes are the tenant's with
   /// or without one. It needs no memory.
   ///
-  /// Errors: Errc::not_found; Errc::capacity_exceeded where the tenant has TenantQuota::max_sessions, or all tenants 1,024;
+  /// Errors: Errc::not_found; Errc::capacity_exceeded where the tenant has TenantQuota::max_sessions, or all tenants 16,384;
   /// Errc::unimplemented for an engine whose runs are recorded.
   [[nodiscard]] Result<SessionId> open_session(TenantId tenant = {}) noexcept;
   /// Closes a session. Its requests end as `cancelled`, as the next `step` says; those that no step has read end as

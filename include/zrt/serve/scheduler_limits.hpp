@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::serve {
 
 struct SchedulerLimits {
   std::uint32_t tenants = 64;
-  std::uint32_t sessions = 1024;
+  std::uint32_t sessions = 64 * 256;  ///< of all tenants: as many as these may have where their quotas do not say
   std::uint32_t slots = 16;
   std::uint32_t queue = 1024;    ///< requests that wait
   std::uint32_t arrivals = 256;  ///< in one step
