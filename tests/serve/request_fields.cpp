@@ -175,6 +175,11 @@ TEST(Metrics, ShowsATenantItsOwnAlone) {
   EXPECT_NE(metrics.text(true, 0).find("finished_reason=\"error\"} 1\n"), std::string::npos);
   const std::string open = metrics.text_for_routers(false);
   EXPECT_NE(open.find("zrt_num_requests_running{model_name=\"a\"} 2\n"), std::string::npos);
+  metrics.arrived(a, "t");
+  EXPECT_NE(metrics.text_of("t", false).find("zrt_num_requests_waiting{model_name=\"a\"} 1\n"), std::string::npos);
+  EXPECT_NE(metrics.text_for_routers(false).find("zrt_num_requests_waiting{model_name=\"a\"} 2\n"), std::string::npos);
+  metrics.set_slots(a, {{.tenant = "t", .embeds = true}});
+  EXPECT_NE(metrics.text_of("t", false).find("zrt_num_requests_running{model_name=\"a\"} 1\n"), std::string::npos);
   EXPECT_EQ(open.find("tokens"), std::string::npos) << open;
 }
 

@@ -136,6 +136,8 @@ EngineLoop::Refusal EngineLoop::embed(std::unique_ptr<EmbedJob> job, std::option
   }
   ++of_tenant;
   if (job->taken) job->taken(of_tenant);
+  // The engine's thread comes to it behind the piece that it computes, which may take seconds.
+  metrics_.arrived(job->model, job->tenant);
   ++open_;
   embeds_.push_back(std::move(job));
   changed_.notify_all();
@@ -565,6 +567,8 @@ void EngineLoop::show_load() {
     ModelLoad& load = loads[static_cast<std::size_t>(job.model)];
     ++(job.begun ? load.running : load.waiting);
   });
+  const std::lock_guard lock(mutex_);
+  for (const auto& job : embeds_) ++loads[static_cast<std::size_t>(job->model)].waiting;
   for (std::uint32_t m = 0; m < loads.size(); ++m) {
     const zrt::ModelId model{m};
     ModelLoad& load = loads[m];
@@ -589,6 +593,8 @@ void EngineLoop::show_slots() {
   embedding_.each([&](const EmbedJob& job) {
     slots[static_cast<std::size_t>(job.model)].push_back({.tenant = job.tenant, .embeds = job.begun});
   });
+  const std::lock_guard lock(mutex_);
+  for (const auto& job : embeds_) slots[static_cast<std::size_t>(job->model)].push_back({.tenant = job->tenant});
   for (std::uint32_t m = 0; m < slots.size(); ++m) metrics_.set_slots(zrt::ModelId{m}, std::move(slots[m]));
 }
 

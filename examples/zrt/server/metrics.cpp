@@ -139,6 +139,11 @@ void Metrics::set_slots(zrt::ModelId model, std::vector<SlotPages> slots) {
   const std::lock_guard lock(mutex_);
   of(model).slots = std::move(slots);
 }
+void Metrics::arrived(zrt::ModelId model, const std::string& tenant) {
+  const std::lock_guard lock(mutex_);
+  ++of(model).load.waiting;
+  of(model).slots.push_back({.tenant = tenant});
+}
 std::vector<std::vector<SlotPages>> Metrics::slots() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::vector<SlotPages>> out;

@@ -88,6 +88,8 @@ class Metrics {
   void answered(int status);
   void set_load(zrt::ModelId model, const ModelLoad& load);
   void set_slots(zrt::ModelId model, std::vector<SlotPages> slots);
+  /// One more waits, of a tenant, until the next `set_load` and `set_slots` know it.
+  void arrived(zrt::ModelId model, const std::string& tenant);
   [[nodiscard]] const std::string& name(std::size_t model) const { return models_[model].name; }
   /// The adapters that a model was opened with.
   void set_adapters(zrt::ModelId model, std::size_t count);
