@@ -351,7 +351,7 @@ TEST_F(ProgramShell, LittleMemoryIsATypedError) {
   for (const std::string call : {"--help", "generate --help", "generate -m $M -p ROMEO: -n 3 -t 2",
                                  "inspect -m $M --json", "plan -m $M", "man"}) {
     // Below this the system cannot map the program, and above it the libraries at first: its loader says so with 127.
-    for (int kib = 16'000; kib < 120'000; kib += kib < 24'000 ? 250 : 4'000) {
+    for (int kib = 17'000; kib < 120'000; kib += kib < 24'000 ? 250 : 4'000) {
       const Outcome done = shell("ulimit -v " + std::to_string(kib) + "; exec timeout 60 $Z " + call);
       if (done.status == 127 || done.status == 126) continue;
       if (done.status == 0) {

@@ -108,16 +108,16 @@ TEST_F(VulkanEngineFaults, KernelsThatAreMissingOrDamagedOpenNoEngine) {
   const auto leave_out = [](auto&, const vulkan::KernelFile&) { return false; };
   refused(Errc::not_found, {});
   refused(Errc::not_found, with("numerics_probe", leave_out));
-  refused(Errc::not_found, with("argmax", leave_out));
-  refused(Errc::duplicate_name, with("argmax", [](auto& files, const vulkan::KernelFile& file) {
+  refused(Errc::not_found, with("sample", leave_out));
+  refused(Errc::duplicate_name, with("sample", [](auto& files, const vulkan::KernelFile& file) {
             files.push_back(file);
             return true;
           }));
-  refused(Errc::invalid_file, with("argmax", [](auto& files, const vulkan::KernelFile& file) {
+  refused(Errc::invalid_file, with("sample", [](auto& files, const vulkan::KernelFile& file) {
             files.push_back({file.name, file.spirv.first(file.spirv.size() - 2)});
             return false;
           }));
-  refused(Errc::invalid_file, with("argmax", [](auto& files, const vulkan::KernelFile& file) {
+  refused(Errc::invalid_file, with("sample", [](auto& files, const vulkan::KernelFile& file) {
             files.push_back({file.name, file.spirv.subspan(4)});
             return false;
           }));

@@ -25,9 +25,9 @@ struct PageKernels {
   using Values = void (*)(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
                           std::uint32_t value_dim, float* o) noexcept;
 
-  /// Of one row, two and kAttentionRows.
-  Scores scores[3]{};
-  Values values[3]{};
+  /// Of one row and of kAttentionRows.
+  Scores scores[2]{};
+  Values values[2]{};
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu
@@ -192,17 +192,15 @@ template <class E, std::size_t kRows>
 void values_of_rows(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
                     std::uint32_t value_dim, float* o) noexcept {
   std::uint32_t dim = 0;
-  if constexpr (kRows == 1)
+  if constexpr (kRows == 1) {
     for (; dim + 64 <= value_dim; dim += 64) values_of_dims<E, 1, 4, false>(values, p, first, last, value_dim, dim, o);
-  if constexpr (kRows <= 2)
-    for (; dim + 32 <= value_dim; dim += 32)
-      values_of_dims<E, kRows, 2, false>(values, p, first, last, value_dim, dim, o);
+    for (; dim + 32 <= value_dim; dim += 32) values_of_dims<E, 1, 2, false>(values, p, first, last, value_dim, dim, o);
+  }
   for (; dim < value_dim; dim += 16) values_of_dims<E, kRows, 1, true>(values, p, first, last, value_dim, dim, o);
 }
 
 template <class E>
-inline constexpr PageKernels kPageKernels{
-    {&scores_of_rows<E, 1>, &scores_of_rows<E, 2>, &scores_of_rows<E, kAttentionRows>},
-    {&values_of_rows<E, 1>, &values_of_rows<E, 2>, &values_of_rows<E, kAttentionRows>}};
+inline constexpr PageKernels kPageKernels{{&scores_of_rows<E, 1>, &scores_of_rows<E, kAttentionRows>},
+                                          {&values_of_rows<E, 1>, &values_of_rows<E, kAttentionRows>}};
 
 #endif

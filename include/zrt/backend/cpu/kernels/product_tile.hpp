@@ -244,6 +244,7 @@ void part_tile(const PackedForm& form, const Panel& panel, std::size_t b, const 
   unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
     const F32 d = splat(x.wide_d[(std::uint64_t{first} + row + c) * blocks + b]);
     I32 offsets[kGroups];
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { offsets[g] = splat_i32(0); });
     if (form.has_offset) offset_sums<kGroups, kParts>(panel, sum[c], offsets);
     unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
 #if ZRT_VARIANT == 3

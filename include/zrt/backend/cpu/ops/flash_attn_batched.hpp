@@ -131,7 +131,7 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
   const KvPage page = KvPage::of(a.call.state.info);
   std::uint32_t first[kAttentionRows];
   std::uint32_t last[kAttentionRows];
-  bool alike = bundle.count > 1;
+  bool alike = bundle.count > 2;
   for (std::size_t r = 0; r < bundle.count; ++r) {
     const AttentionRow& row = bundle.rows[r];
     first[r] = row.first > begin ? row.first - begin : 0;
@@ -153,12 +153,11 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
   if (alike) {
     if (first[0] >= last[0]) return;
     find_pages(first[0], last[0]);
-    const std::size_t kind = bundle.count == 2 ? 1 : 2;
-    a.pages.scores[kind](keys, bundle.q, params.key_dim, bundle.p);
+    a.pages.scores[1](keys, bundle.q, params.key_dim, bundle.p);
     for (std::size_t r = 0; r < bundle.count; ++r)
       weigh_step(bundle.rows[r], bundle.p + r * kScoreStride, bundle.o + r * kHeadStride, first[r], last[r],
                  params.soft_cap, params.value_dim);
-    a.pages.values[kind](values, bundle.p, first[0], last[0], params.value_dim, bundle.o);
+    a.pages.values[1](values, bundle.p, first[0], last[0], params.value_dim, bundle.o);
     return;
   }
   for (std::size_t r = 0; r < bundle.count; ++r) {
