@@ -62,10 +62,12 @@ template <int kBits, bool kLevels> struct CodeWords {
     if constexpr (kBits == 8) {
       return as_bytes(ixor(load_i32(at + 64 * i), splat_u8(static_cast<std::uint32_t>(kByteBias))));
     } else {
+      // Where the bits of the planes of two and of one begin in a code.
+      constexpr int kTwo = kBits & 4, kOne = kBits & 6;
       I32 word = splat_i32(0);
       if constexpr ((kBits & 4) != 0) word = plane_word<4, 0>(at, i);
-      if constexpr ((kBits & 2) != 0) word = ior(word, plane_word < 2, kBits & 4 > (at + 64 * (kBits & 4), i));
-      if constexpr ((kBits & 1) != 0) word = ior(word, plane_word < 1, kBits & 6 > (at + 64 * (kBits & 6), i));
+      if constexpr ((kBits & 2) != 0) word = ior(word, plane_word<2, kTwo>(at + 64 * kTwo, i));
+      if constexpr ((kBits & 1) != 0) word = ior(word, plane_word<1, kOne>(at + 64 * kOne, i));
       return as_bytes(kLevels ? look_up(levels, word) : word);
     }
   }
