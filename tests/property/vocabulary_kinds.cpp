@@ -101,8 +101,10 @@ TEST(VocabularyKinds, AMegabyteTakesEightTimesAnEighth) {
       for (int run = 0; run < 2; ++run)
         eighth = std::min(eighth, seconds_of([&] { (void)there_and_back(*made, part); }));
       std::string back;
-      const double whole = seconds_of([&] { back = there_and_back(*made, input); });
-      // 64 times where the time is quadratic; a timer's grain and a cold cache are allowed for.
+      double whole = 1e9;
+      // 64 times where the time is quadratic; a timer's grain and a cold cache are allowed for, and what runs beside.
+      for (int run = 0; run < 3 && whole >= 24 * eighth + 0.05; ++run)
+        whole = std::min(whole, seconds_of([&] { back = there_and_back(*made, input); }));
       EXPECT_LT(whole, 24 * eighth + 0.05);
       EXPECT_TRUE(!kind.lossless || back == input);
     }

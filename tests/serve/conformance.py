@@ -53,7 +53,7 @@ def content(answer):
 def models_are_listed(s):
     status, _, body = s.ask("GET", "/v1/models")
     assert status == 200 and body["object"] == "list"
-    assert set(body["data"][0]) == {"id", "object", "created", "owned_by", "state", "memory_bytes"}
+    assert set(body["data"][0]) == {"id", "object", "created", "owned_by", "images", "state", "memory_bytes"}
     assert s.ask("GET", "/v1/models/bard")[2]["id"] == "bard"
     refused(s.ask("GET", "/v1/models/other")[::2], 404, code="model_not_found")
 

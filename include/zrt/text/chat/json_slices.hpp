@@ -2,6 +2,7 @@
 // zrt/text/chat/json_slices.hpp: parts of a JSON text as they stand in it, byte for byte.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/core/string.hpp>
 
 #include <cstddef>

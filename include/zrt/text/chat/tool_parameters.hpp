@@ -2,6 +2,7 @@
 // zrt/text/chat/tool_parameters.hpp: which parameters of tools are texts, for models that write arguments without types.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/text/chat/value.hpp>
 
 namespace zrt::inline ZRT_ABI::text::chat {

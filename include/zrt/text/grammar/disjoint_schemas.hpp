@@ -2,6 +2,7 @@
 // zrt/text/grammar/disjoint_schemas.hpp: whether two JSON schemas have no value in common, as far as keywords show it.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/text/chat/value.hpp>
 
 #include <charconv>
