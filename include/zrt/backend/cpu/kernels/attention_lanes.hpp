@@ -3,7 +3,7 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_ATTENTION_LANES)
 #define ZRT_BACKEND_CPU_KERNELS_ATTENTION_LANES
 
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/ops/attention_sum.hpp>
 
 #include <cstddef>
@@ -47,12 +47,12 @@ inline void score_keys(const float* key, std::uint64_t stride, std::uint64_t dim
   for (; j + kKeys <= count; j += kKeys) {
     const float* k = key + j * stride;
     F32 sum[kKeys];
-    unroll<kKeys>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+    ZRT_UNROLL (i, kKeys) sum[i] = splat(0.0f);
     for (std::uint64_t d = 0; d < dims; ++d) {
       const F32 query = q[d];
-      unroll<kKeys>([&](std::size_t i) ZRT_UNROLLED { sum[i] = fma(query, splat(k[i * stride + d]), sum[i]); });
+      ZRT_UNROLL (i, kKeys) sum[i] = fma(query, splat(k[i * stride + d]), sum[i]);
     }
-    unroll<kKeys>([&](std::size_t i) ZRT_UNROLLED { score[j + i] = sum[i]; });
+    ZRT_UNROLL (i, kKeys) score[j + i] = sum[i];
   }
   for (; j < count; ++j) {
     F32 sum = splat(0.0f);
@@ -82,19 +82,19 @@ inline void take_step(StepOfLanes& keys, std::uint64_t count, const float* value
   constexpr std::size_t kDims = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
   const auto add = [&]<std::size_t kCount>(std::index_sequence<kCount>, std::uint64_t d) noexcept {
     F32 o[kCount];
-    unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { o[i] = sealed(sum.o[d + i] * rescale); });
+    ZRT_UNROLL (i, kCount) o[i] = sealed(sum.o[d + i] * rescale);
     for (std::uint64_t j = 0; j < count; ++j) {
       const float* v = value + j * stride + d;
       const F32 p = keys.score[j];
       if (keys.all) {
-        unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { o[i] = fma(p, splat(v[i]), o[i]); });
+        ZRT_UNROLL (i, kCount) o[i] = fma(p, splat(v[i]), o[i]);
       } else {
         // A key that is not seen is part of no sum, whatever its value.
         const Mask sees = keys.sees[j];
-        unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { o[i] = select(sees, fma(p, splat(v[i]), o[i]), o[i]); });
+        ZRT_UNROLL (i, kCount) o[i] = select(sees, fma(p, splat(v[i]), o[i]), o[i]);
       }
     }
-    unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { sum.o[d + i] = o[i]; });
+    ZRT_UNROLL (i, kCount) sum.o[d + i] = o[i];
   };
   std::uint64_t d = 0;
   for (; d + kDims <= dims; d += kDims) add(std::index_sequence<kDims>{}, d);

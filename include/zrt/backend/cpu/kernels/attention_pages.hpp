@@ -121,33 +121,33 @@ template <DType kDType> struct CodedNumbers {
   };
 };
 
+/// Whether one vector's lanes are chains enough to wait for sums, because they take four registers.
+inline constexpr bool kLanesAreChains = kIsa == Isa::v1;
+
 /// Scores of kRows queries: a page's 16 tokens are the lanes, one chain for each query and page, so many pages at once that
 /// there are four chains or more.
 template <class E, std::size_t kRows>
 void scores_of_rows(const std::byte* const* keys, const float* q, std::uint32_t key_dim, float* scores) noexcept {
-  constexpr std::size_t kPages = kRows < kStepPages ? kStepPages / kRows : 1;
+  constexpr std::size_t kPages = kRows < kStepPages && !kLanesAreChains ? kStepPages / kRows : 1;
   for (std::size_t from = 0; from < kStepPages; from += kPages) {
     const std::byte* any = nullptr;
     for (std::size_t i = 0; i < kPages; ++i) any = keys[from + i] != nullptr ? keys[from + i] : any;
     if (any == nullptr) continue;
     F32 sum[kPages][kRows];
-    unroll<kPages * kRows>([&](std::size_t i) ZRT_UNROLLED { sum[i / kRows][i % kRows] = splat(0.0f); });
+    ZRT_UNROLL (i, kPages * kRows) sum[i / kRows][i % kRows] = splat(0.0f);
     for (std::uint32_t i = 0; i < key_dim;) {
       typename E::Keys lines[kPages];
-      unroll<kPages>([&](std::size_t page) ZRT_UNROLLED {
+      ZRT_UNROLL (page, kPages)
         lines[page] = typename E::Keys(keys[from + page] != nullptr ? keys[from + page] : any, key_dim, i);
-      });
       const std::uint32_t end = key_dim - i < E::kGroup ? key_dim : i + E::kGroup;
       for (; i < end; ++i)
-        unroll<kPages>([&](std::size_t page) ZRT_UNROLLED {
+        ZRT_UNROLL (page, kPages) {
           const F32 key = lines[page](i);
-          unroll<kRows>([&](std::size_t r)
-                            ZRT_UNROLLED { sum[page][r] = fma(splat(q[r * kHeadStride + i]), key, sum[page][r]); });
-        });
+          ZRT_UNROLL (r, kRows) sum[page][r] = fma(splat(q[r * kHeadStride + i]), key, sum[page][r]);
+        }
     }
-    unroll<kPages * kRows>([&](std::size_t i) ZRT_UNROLLED {
+    ZRT_UNROLL (i, kPages * kRows)
       store(scores + i % kRows * kScoreStride + (from + i / kRows) * kPageTokens, sum[i / kRows][i % kRows]);
-    });
   }
 }
 
@@ -169,22 +169,18 @@ ZRT_ALWAYS_INLINE void values_of_dims(const std::byte* const* values, const floa
                                       std::uint32_t last, std::uint32_t value_dim, std::uint32_t dim,
                                       float* o) noexcept {
   F32 sum[kRows][kBlocks];
-  unroll<kRows * kBlocks>([&](std::size_t i) ZRT_UNROLLED {
+  ZRT_UNROLL (i, kRows * kBlocks)
     sum[i / kBlocks][i % kBlocks] = load(o + i / kBlocks * kHeadStride + dim + 16 * (i % kBlocks));
-  });
   each_token<E>(values, first, last, value_dim, dim,
                 [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token) ZRT_UNROLLED {
-                  unroll<kBlocks>([&](std::size_t b) ZRT_UNROLLED {
+                  ZRT_UNROLL (b, kBlocks) {
                     const std::uint32_t at = dim + 16 * static_cast<std::uint32_t>(b);
                     const F32 value = kLast ? of_page.last(token, at) : of_page(token, at);
-                    unroll<kRows>([&](std::size_t r) ZRT_UNROLLED {
-                      sum[r][b] = fma(splat(p[r * kScoreStride + j]), value, sum[r][b]);
-                    });
-                  });
+                    ZRT_UNROLL (r, kRows) sum[r][b] = fma(splat(p[r * kScoreStride + j]), value, sum[r][b]);
+                  }
                 });
-  unroll<kRows * kBlocks>([&](std::size_t i) ZRT_UNROLLED {
+  ZRT_UNROLL (i, kRows * kBlocks)
     store(o + i / kBlocks * kHeadStride + dim + 16 * (i % kBlocks), sum[i / kBlocks][i % kBlocks]);
-  });
 }
 
 /// The weighted sums of kRows rows, four chains or more at once as far as there are dims.
@@ -192,7 +188,7 @@ template <class E, std::size_t kRows>
 void values_of_rows(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
                     std::uint32_t value_dim, float* o) noexcept {
   std::uint32_t dim = 0;
-  if constexpr (kRows == 1) {
+  if constexpr (kRows == 1 && !kLanesAreChains) {
     for (; dim + 64 <= value_dim; dim += 64) values_of_dims<E, 1, 4, false>(values, p, first, last, value_dim, dim, o);
     for (; dim + 32 <= value_dim; dim += 32) values_of_dims<E, 1, 2, false>(values, p, first, last, value_dim, dim, o);
   }

@@ -31,41 +31,41 @@ ZRT_ALWAYS_INLINE void dot16_add(const float* const* x_rows, const std::byte* co
                                  std::uint32_t last, F32 (&sum)[kT * kN]) noexcept {
   const float* x[kT];
   const std::byte* w[kN];
-  unroll<kT>([&](std::size_t t) ZRT_UNROLLED { x[t] = x_rows[t]; });
-  unroll<kN>([&](std::size_t n) ZRT_UNROLLED { w[n] = w_rows[n]; });
+  ZRT_UNROLL (t, kT) x[t] = x_rows[t];
+  ZRT_UNROLL (n, kN) w[n] = w_rows[n];
   std::uint32_t k = first;
   for (; k + 16 <= last; k += 16) {
     F32 activation[kT];
-    unroll<kT>([&](std::size_t t) ZRT_UNROLLED { activation[t] = load(x[t] + k); });
-    unroll<kN>([&](std::size_t n) ZRT_UNROLLED {
+    ZRT_UNROLL (t, kT) activation[t] = load(x[t] + k);
+    ZRT_UNROLL (n, kN) {
       const F32 weight = W::load16(w[n], k);
-      unroll<kT>([&](std::size_t t) ZRT_UNROLLED { sum[t * kN + n] = fma(weight, activation[t], sum[t * kN + n]); });
-    });
+      ZRT_UNROLL (t, kT) sum[t * kN + n] = fma(weight, activation[t], sum[t * kN + n]);
+    }
   }
   if (k < last) {
     const std::size_t rest = last - k;
     F32 activation[kT];
-    unroll<kT>([&](std::size_t t) ZRT_UNROLLED { activation[t] = load_first(x[t] + k, rest); });
-    unroll<kN>([&](std::size_t n) ZRT_UNROLLED {
+    ZRT_UNROLL (t, kT) activation[t] = load_first(x[t] + k, rest);
+    ZRT_UNROLL (n, kN) {
       const F32 weight = W::load_rest(w[n], k, rest);
-      unroll<kT>([&](std::size_t t) ZRT_UNROLLED { sum[t * kN + n] = fma(weight, activation[t], sum[t * kN + n]); });
-    });
+      ZRT_UNROLL (t, kT) sum[t * kN + n] = fma(weight, activation[t], sum[t * kN + n]);
+    }
   }
 }
 
 /// The sums of a tile's lanes.
 template <std::size_t kCount> ZRT_ALWAYS_INLINE void reduce_all(const F32 (&sum)[kCount], float* out) noexcept {
   if constexpr (kCount % 8 == 0)
-    unroll<kCount / 8>([&](std::size_t i) ZRT_UNROLLED { reduce_eight(sum + 8 * i, out + 8 * i); });
+    ZRT_UNROLL (i, kCount / 8) reduce_eight(sum + 8 * i, out + 8 * i);
   else
-    unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { out[i] = reduce_tree(sum[i]); });
+    ZRT_UNROLL (i, kCount) out[i] = reduce_tree(sum[i]);
 }
 
 /// Dot products of kT activation rows with kN weight rows of `cols` elements; out[t * kN + n].
 template <class W, std::size_t kT, std::size_t kN>
 void dot16_tile(const float* const* x_rows, const std::byte* const* w_rows, std::uint32_t cols, float* out) noexcept {
   F32 sum[kT * kN];
-  unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+  ZRT_UNROLL (i, kT * kN) sum[i] = splat(0.0f);
   dot16_add<W, kT, kN>(x_rows, w_rows, 0, cols, sum);
   reduce_all(sum, out);
 }
@@ -75,7 +75,7 @@ template <std::size_t kT, std::size_t kN>
 ZRT_ALWAYS_INLINE void write_tile(const float* out, std::size_t rows, std::size_t cols, float* y,
                                   std::uint64_t stride) noexcept {
   if (rows >= kT && cols >= kN) {
-    unroll<kT>([&](std::size_t i) ZRT_UNROLLED { std::memcpy(y + i * stride, out + i * kN, kN * sizeof(float)); });
+    ZRT_UNROLL (i, kT) std::memcpy(y + i * stride, out + i * kN, kN * sizeof(float));
     return;
   }
   for (std::size_t i = 0; i < kT && i < rows; ++i)
@@ -114,9 +114,9 @@ ZRT_ALWAYS_INLINE void dot16_part(const TileRows& rows, const std::byte* const* 
     for (std::uint32_t n = rows.first; n < rows.last; n += static_cast<std::uint32_t>(kN)) {
       F32 sum[kT * kN];
       if (begins)
-        unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+        ZRT_UNROLL (i, kT * kN) sum[i] = splat(0.0f);
       else
-        unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = lanes[i]; });
+        ZRT_UNROLL (i, kT * kN) sum[i] = lanes[i];
       dot16_add<W, kT, kN>(activations, weights + (n - rows.first), k, end, sum);
       if (ends) {
         float out[kT * kN];
@@ -124,7 +124,7 @@ ZRT_ALWAYS_INLINE void dot16_part(const TileRows& rows, const std::byte* const* 
         write_tile<kT, kN>(out, rows.last_t - t, rows.last - n, rows.y + t * rows.stride + (n - rows.first),
                            rows.stride);
       } else {
-        unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { lanes[i] = sum[i]; });
+        ZRT_UNROLL (i, kT * kN) lanes[i] = sum[i];
       }
       lanes += begins && ends ? 0 : kT * kN;
     }

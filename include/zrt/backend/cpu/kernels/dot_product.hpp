@@ -49,23 +49,21 @@ template <std::size_t kRows, std::size_t kVectors>
 void outer_tile(const float* const* rows, std::uint64_t lhs_depth, const float* rhs, std::uint64_t rhs_depth,
                 std::uint64_t depth, std::size_t count, F32 (&sums)[16][kRows * kVectors]) noexcept {
   const float* a[kRows];
-  unroll<kRows>([&](std::size_t r) ZRT_UNROLLED { a[r] = rows[r]; });
+  ZRT_UNROLL (r, kRows) a[r] = rows[r];
   for (std::uint64_t lane = 0; lane < 16; ++lane) {
     F32 sum[kRows * kVectors];
-    unroll<kRows * kVectors>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+    ZRT_UNROLL (i, kRows * kVectors) sum[i] = splat(0.0f);
     for (std::uint64_t k = lane; k < depth; k += 16) {
       const float* row = rhs + k * rhs_depth;
       F32 b[kVectors];
-      unroll<kVectors>([&](std::size_t v) ZRT_UNROLLED {
+      ZRT_UNROLL (v, kVectors)
         b[v] = v + 1 < kVectors || count == 16 ? load(row + 16 * v) : load_first(row + 16 * v, count);
-      });
-      unroll<kRows>([&](std::size_t r) ZRT_UNROLLED {
+      ZRT_UNROLL (r, kRows) {
         const F32 x = splat(a[r][k * lhs_depth]);
-        unroll<kVectors>([&](std::size_t v)
-                             ZRT_UNROLLED { sum[r * kVectors + v] = fma(x, b[v], sum[r * kVectors + v]); });
-      });
+        ZRT_UNROLL (v, kVectors) sum[r * kVectors + v] = fma(x, b[v], sum[r * kVectors + v]);
+      }
     }
-    unroll<kRows * kVectors>([&](std::size_t i) ZRT_UNROLLED { sums[lane][i] = sum[i]; });
+    ZRT_UNROLL (i, kRows * kVectors) sums[lane][i] = sum[i];
   }
   for (std::size_t half = 8; half > 0; half /= 2)
     for (std::size_t j = 0; j < half; ++j)

@@ -23,8 +23,7 @@ template <std::size_t kGroups, std::size_t kRuns, class Words> struct PackedRuns
   std::size_t stride;
 
   ZRT_ALWAYS_INLINE void reach(std::size_t b) const noexcept {
-    unroll<kGroups>([&](std::size_t g)
-                        ZRT_UNROLLED { fetch(next_of<kGroups>(w, group[g], b * stride + kFetchAhead), stride); });
+    ZRT_UNROLL (g, kGroups) fetch(next_of<kGroups>(w, group[g], b * stride + kFetchAhead), stride);
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE Words words(std::size_t g, std::size_t b) const noexcept {
     return {group[g] + b * stride, levels};
@@ -80,19 +79,19 @@ void few_runs(const PackedWeight& w, const std::byte* const* group, const Activa
   });
 }
 
-/// Products of groups of blocks of kParts parts with few rows, without a panel.
-template <std::size_t kGroups, std::size_t kParts, Codes kCodes, class Words>
+/// Products of groups of blocks of kParts parts with few rows, kMost in a tile, without a panel.
+template <std::size_t kGroups, std::size_t kMost, std::size_t kParts, Codes kCodes, class Words>
 void few_parts(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   const std::size_t stride = w.form->block_bytes();
   for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
     const std::byte* block[kGroups];
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+    ZRT_UNROLL (g, kGroups) {
       block[g] = group[g] + b * stride;
       fetch(next_of<kGroups>(w, group[g], b * stride + kFetchAhead), stride);
-    });
+    }
     const PackedParts<Words> parts{*w.form, block, levels};
-    each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+    each_tile<kMost>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       part_tile<kGroups, columns.value, kParts, kCodes>(*w.form, parts, b, x, first, row, sums);
     });
   }
@@ -107,15 +106,16 @@ void few_parts(const PackedWeight& w, const std::byte* const* group, const Activ
   return levels || bits == 5 ? 8 : 16;
 }
 
-/// Calls products<Words, kCodes>() with what reads the form's codes, which are among kCodeSet; false where a panel takes
-/// less time.
+/// Calls products<Words, kCodes, kColumns>() with what reads the form's codes, which are among kCodeSet, and the columns of
+/// the widest tile; false where a panel takes less time.
 template <std::uint32_t kCodeSet, bool kParts, class F>
 [[nodiscard]] bool with_packed_codes(const PackedForm& form, std::uint32_t rows, F&& products) noexcept {
   const auto tried = [&]<int kBits, bool kLevels>() noexcept {
     constexpr std::uint32_t kMost = few_rows(kBits, kLevels, kParts);
     if constexpr (kMost != 0 && has_codes(kCodeSet, kBits, kLevels))
       if (form.bits == kBits && (form.levels != nullptr) == kLevels && rows <= kMost) {
-        products.template operator()<CodeWords<kBits, kLevels>, codes_of(kBits, kLevels, kParts)>();
+        constexpr std::size_t kColumns = kMost < kTileColumns ? kMost : kTileColumns;
+        products.template operator()<CodeWords<kBits, kLevels>, codes_of(kBits, kLevels, kParts), kColumns>();
         return true;
       }
     return false;
@@ -132,18 +132,19 @@ template <std::size_t kGroups, PackedForms kForms>
                                 PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
   const auto runs = [&]<std::size_t kRuns, std::uint32_t kCodeSet>() noexcept {
-    return with_packed_codes<kCodeSet, false>(form, rows, [&]<class Words, Codes kCodes>() noexcept {
+    return with_packed_codes<kCodeSet, false>(form, rows, [&]<class Words, Codes kCodes, std::size_t>() noexcept {
       few_runs<kGroups, kRuns, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
     });
   };
   const auto parts = [&]<std::size_t kParts, std::uint32_t kCodeSet>() noexcept {
-    return with_packed_codes<kCodeSet, true>(form, rows, [&]<class Words, Codes kCodes>() noexcept {
-      // One row waits for memory, which gives the bytes of one group after the other a quarter faster than of two at once.
-      if (kGroups > 1 && rows > 1)
-        return few_parts<kGroups, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
-      for (std::size_t g = 0; g < kGroups; ++g)
-        few_parts<1, kParts, kCodes, Words>(w, group + g, x, first, rows, read.levels(), sums + g);
-    });
+    return with_packed_codes<kCodeSet, true>(
+        form, rows, [&]<class Words, Codes kCodes, std::size_t kColumns>() noexcept {
+          // One row waits for memory, which gives the bytes of one group after the other a quarter faster than of two at once.
+          if (kGroups == 1 || rows > 1)
+            return few_parts<kGroups, kColumns, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
+          for (std::size_t g = 0; g < kGroups; ++g)
+            few_parts<1, 1, kParts, kCodes, Words>(w, group + g, x, first, rows, read.levels(), sums + g);
+        });
   };
   if (form.part == 16) return parts.template operator()<16, kForms.part_16>();
   if (form.part == 32) return parts.template operator()<8, kForms.part_32>();

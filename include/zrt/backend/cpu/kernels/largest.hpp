@@ -3,7 +3,7 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_LARGEST)
 #define ZRT_BACKEND_CPU_KERNELS_LARGEST
 
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -42,7 +42,7 @@ template <class F>
   F32 top[4] = {lowest, lowest, lowest, lowest};
   std::uint64_t i = 0;
   for (; i + 64 <= n; i += 64)
-    unroll<4>([&](std::size_t j) ZRT_UNROLLED { top[j] = max(load(x + i + 16 * j), top[j]); });
+    ZRT_UNROLL (j, 4) top[j] = max(load(x + i + 16 * j), top[j]);
   for (; i + 16 <= n; i += 16) top[0] = max(load(x + i), top[0]);
   const std::size_t rest = static_cast<std::size_t>(n - i);
   if (rest != 0) top[1] = max(select(first_lanes(rest), load_first(x + i, rest), lowest), top[1]);

@@ -3,7 +3,7 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_LAYOUT_LOOPS)
 #define ZRT_BACKEND_CPU_KERNELS_LAYOUT_LOOPS
 
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/weight_kernels.hpp>
 #include <zrt/quant/dot.hpp>
 

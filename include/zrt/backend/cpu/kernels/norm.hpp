@@ -3,7 +3,7 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_NORM)
 #define ZRT_BACKEND_CPU_KERNELS_NORM
 
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/ops/rms_norm.hpp>
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 #define ZRT_BACKEND_CPU_KERNELS_PAGES
 
 #include <zrt/backend/cpu/kernels/largest.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/kernels/round.hpp>
-#include <zrt/backend/cpu/kernels/unroll.hpp>
 #include <zrt/ops/host.hpp>
 #include <zrt/ops/kv_page.hpp>
 

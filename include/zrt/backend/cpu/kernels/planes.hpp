@@ -27,13 +27,13 @@ inline constexpr std::int32_t kByteBias = kIsa == Isa::v4 ? 128 : 0;
 /// Adds a plane of kPlane bits to words of codes, as bits kShift and up.
 template <int kPlane, int kShift> ZRT_ALWAYS_INLINE void add_plane(const std::byte* plane, I32 (&words)[8]) noexcept {
   const I32 mask = splat_u8((1u << kPlane) - 1);
-  unroll<kPlane>([&](std::size_t i) ZRT_UNROLLED {
+  ZRT_UNROLL (i, kPlane) {
     I32 bits = load_i32(plane + 64 * i);
-    unroll<8 / kPlane>([&](std::size_t k) ZRT_UNROLLED {
+    ZRT_UNROLL (k, 8 / kPlane) {
       words[i + k * kPlane] = ior(words[i + k * kPlane], shift_left<kShift>(iand(bits, mask)));
       bits = shift_right<kPlane>(bits);
-    });
-  });
+    }
+  }
 }
 
 /// Writes the codes of 32 elements as bytes, [8 words][16 rows][4]: what `levels` says, or without them the codes
@@ -42,15 +42,16 @@ template <int kBits>
 ZRT_ALWAYS_INLINE void unpack_codes(const std::byte* codes, const std::int8_t* levels, std::byte* out) noexcept {
   if constexpr (kBits == 8) {
     const I32 bias = splat_u8(static_cast<std::uint32_t>(kByteBias));
-    unroll<8>([&](std::size_t c) ZRT_UNROLLED { store_i32(out + 64 * c, ixor(load_i32(codes + 64 * c), bias)); });
+    ZRT_UNROLL (c, 8) store_i32(out + 64 * c, ixor(load_i32(codes + 64 * c), bias));
   } else {
     I32 words[8];
-    unroll<8>([&](std::size_t c) ZRT_UNROLLED { words[c] = splat_i32(0); });
+    ZRT_UNROLL (c, 8) words[c] = splat_i32(0);
     if constexpr ((kBits & 4) != 0) add_plane<4, 0>(codes, words);
     if constexpr ((kBits & 2) != 0) add_plane<2, kBits & 4>(codes + 64 * (kBits & 4), words);
     if constexpr ((kBits & 1) != 0) add_plane<1, kBits & 6>(codes + 64 * (kBits & 6), words);
-    if (levels != nullptr) unroll<8>([&](std::size_t c) ZRT_UNROLLED { words[c] = look_up(levels, words[c]); });
-    unroll<8>([&](std::size_t c) ZRT_UNROLLED { store_i32(out + 64 * c, words[c]); });
+    if (levels != nullptr)
+      ZRT_UNROLL (c, 8) words[c] = look_up(levels, words[c]);
+    ZRT_UNROLL (c, 8) store_i32(out + 64 * c, words[c]);
   }
 }
 

@@ -38,24 +38,24 @@ template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, Codes k
 ZRT_ALWAYS_INLINE void tile_pairs(const Words (&w)[kGroups], const std::int8_t* const (&x)[kColumns], std::size_t word,
                                   std::size_t x_word, F&& add) noexcept {
   constexpr std::size_t kAtOnce = words_at_once(kCodes);
-  unroll<kWords / kAtOnce>([&](std::size_t part) ZRT_UNROLLED {
+  ZRT_UNROLL (part, kWords / kAtOnce) {
     I16x32 pairs[kGroups][kColumns];
-    unroll<kAtOnce>([&](std::size_t step) ZRT_UNROLLED {
+    ZRT_UNROLL (step, kAtOnce) {
       const std::size_t i = word + part * kAtOnce + step;
-      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+      ZRT_UNROLL (g, kGroups) {
         const I8x64 weights = w[g](i);
-        unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+        ZRT_UNROLL (c, kColumns) {
           const I8x64 activations = splat_i8x4(x[c] + 4 * (x_word + i));
           const I16x32 products =
               kCodes == Codes::any ? pair_products(weights, activations) : pair_products_unsigned(weights, activations);
           pairs[g][c] = step == 0 ? products : add_pairs(pairs[g][c], products);
-        });
-      });
-    });
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { add(g, c, pairs[g][c]); });
-    });
-  });
+        }
+      }
+    }
+    ZRT_UNROLL (g, kGroups) {
+      ZRT_UNROLL (c, kColumns) add(g, c, pairs[g][c]);
+    }
+  }
 }
 #endif
 
@@ -70,18 +70,17 @@ ZRT_ALWAYS_INLINE void tile_sums(const Words (&w)[kGroups], const std::int8_t* c
                                                   sums[g][c] = add_pair_products(sums[g][c], pairs, ones);
                                                 });
 #else
-  unroll<kWords>([&](std::size_t step) ZRT_UNROLLED {
+  ZRT_UNROLL (step, kWords) {
     const std::size_t i = word + step;
     I8x64 weights[kGroups];
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { weights[g] = w[g](i); });
-    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    ZRT_UNROLL (g, kGroups) weights[g] = w[g](i);
+    ZRT_UNROLL (c, kColumns) {
       const I8x64 activations = splat_i8x4(x[c] + 4 * (x_word + i));
-      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+      ZRT_UNROLL (g, kGroups)
         sums[g][c] = kByteBias != 0 ? dot4_unsigned(sums[g][c], weights[g], activations)
                                     : dot4(sums[g][c], weights[g], activations);
-      });
-    });
-  });
+    }
+  }
 #endif
 }
 
@@ -116,46 +115,49 @@ void run_tile(const PackedForm& form, const Panel& panel, std::size_t from, std:
   const float* d[kColumns];
   const std::int32_t* sum[kColumns];
   F32 acc[kGroups][kColumns];
-  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+  ZRT_UNROLL (c, kColumns) {
     const std::uint64_t t = first + row + c;
     q[c] = x.q + t * x.cols + from * kGroup;
     d[c] = x.d + t * groups + from;
     sum[c] = (kRuns == 1 ? x.sum : x.half_sum) + (t * groups + from) * kRuns;
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { acc[g][c] = load(to[g][row + c]); });
-  });
+    ZRT_UNROLL (g, kGroups) acc[g][c] = load(to[g][row + c]);
+  }
   for (std::size_t b = 0; b < count; ++b) {
     using Words = decltype(panel.words(0, 0));
     Words w[kGroups];
     panel.reach(b);
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { w[g] = panel.words(g, b); });
-    unroll<kRuns>([&](std::size_t run) ZRT_UNROLLED {
+    ZRT_UNROLL (g, kGroups) w[g] = panel.words(g, b);
+    ZRT_UNROLL (run, kRuns) {
       I32 sums[kGroups][kColumns];
-      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+      ZRT_UNROLL (c, kColumns) {
         const I32 start = start_of<kColumns>(lowest, sum[c][b * kRuns + run]);
-        unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
-      });
+        ZRT_UNROLL (g, kGroups) sums[g][c] = start;
+      }
       tile_sums<kGroups, kColumns, 8 / kRuns, kCodes>(w, q, run * (8 / kRuns), 0, sums);
+#if ZRT_VARIANT == 4
+      // Else the compiler moves products past the branch on what scales are, chain behind chain.
+      ZRT_UNROLL (c, kColumns) {
+        ZRT_UNROLL (g, kGroups) sums[g][c] = sealed(sums[g][c]);
+      }
+#endif
       F32 scale[kGroups];
-      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { scale[g] = panel.scale(g, b * kRuns + run); });
-      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+      ZRT_UNROLL (g, kGroups) scale[g] = panel.scale(g, b * kRuns + run);
+      ZRT_UNROLL (c, kColumns) {
         const F32 of_row = splat(d[c][b]);
-        unroll<kGroups>([&](std::size_t g)
-                            ZRT_UNROLLED { acc[g][c] = fma(scale[g] * of_row, to_f32(sums[g][c]), acc[g][c]); });
-      });
+        ZRT_UNROLL (g, kGroups) acc[g][c] = fma(scale[g] * of_row, to_f32(sums[g][c]), acc[g][c]);
+      }
       if (form.has_offset)
-        unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+        ZRT_UNROLL (c, kColumns) {
           const F32 of_row = splat(d[c][b]);
           const F32 total = to_f32(splat_i32(sum[c][b * kRuns + run]));
-          unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-            acc[g][c] = fma(panel.offset(g, b * kRuns + run) * of_row, total, acc[g][c]);
-          });
-        });
-    });
-    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { q[c] += kGroup; });
+          ZRT_UNROLL (g, kGroups) acc[g][c] = fma(panel.offset(g, b * kRuns + run) * of_row, total, acc[g][c]);
+        }
+    }
+    ZRT_UNROLL (c, kColumns) q[c] += kGroup;
   }
-  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { store(to[g][row + c], acc[g][c]); });
-  });
+  ZRT_UNROLL (c, kColumns) {
+    ZRT_UNROLL (g, kGroups) store(to[g][row + c], acc[g][c]);
+  }
 }
 
 /// Two integers in the 16-bit halves of a lane, as dot2 takes them; `low` in the lower one.
@@ -181,10 +183,10 @@ ZRT_ALWAYS_INLINE void add_part(const Panel& panel, std::size_t j, const std::in
   using Words = decltype(panel.words(0, 0));
   Words w[kGroups];
   I32 factor[kGroups];
-  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+  ZRT_UNROLL (g, kGroups) {
     w[g] = panel.words(g, j * kWords);
     factor[g] = panel.factor(g, j);
-  });
+  }
 #if ZRT_VARIANT == 3
   // A factor serves a pair of sums; the block as a whole gets its lowest value.
   tile_pairs<kGroups, kColumns, kWords, kCodes>(
@@ -193,26 +195,26 @@ ZRT_ALWAYS_INLINE void add_part(const Panel& panel, std::size_t j, const std::in
       });
 #else
   I32 sums[kGroups][kColumns];
-  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+  ZRT_UNROLL (c, kColumns) {
     const I32 start = start_of<kColumns>(lowest, x_sum[c][j]);
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
-  });
+    ZRT_UNROLL (g, kGroups) sums[g][c] = start;
+  }
   tile_sums<kGroups, kColumns, kWords, kCodes>(w, q, 0, j * kWords, sums);
-  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { total[g][c] = iadd(total[g][c], imul(sums[g][c], factor[g])); });
-  });
+  ZRT_UNROLL (g, kGroups) {
+    ZRT_UNROLL (c, kColumns) total[g][c] = iadd(total[g][c], imul(sums[g][c], factor[g]));
+  }
 #endif
 }
 
 /// The sums of a row's sums of parts, which take 16 bits, times the factors of their offsets.
 template <std::size_t kGroups, std::size_t kParts, class Panel>
 ZRT_ALWAYS_INLINE void offset_sums(const Panel& panel, const std::int32_t* x_sum, I32 (&sums)[kGroups]) noexcept {
-  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g] = splat_i32(0); });
-  unroll<kParts / 2>([&](std::size_t j) ZRT_UNROLLED {
+  ZRT_UNROLL (g, kGroups) sums[g] = splat_i32(0);
+  ZRT_UNROLL (j, kParts / 2) {
     const auto low = static_cast<std::uint16_t>(x_sum[2 * j]);
     const I32 pair = splat_i32(static_cast<std::int32_t>(low | static_cast<std::uint32_t>(x_sum[2 * j + 1]) << 16));
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g] = dot2(sums[g], panel.offset_pair(g, j), pair); });
-  });
+    ZRT_UNROLL (g, kGroups) sums[g] = dot2(sums[g], panel.offset_pair(g, j), pair);
+  }
 }
 
 #if ZRT_VARIANT == 3
@@ -234,19 +236,19 @@ void part_tile(const PackedForm& form, const Panel& panel, std::size_t b, const 
   const std::int8_t* q[kColumns];
   const std::int32_t* sum[kColumns];
   I32 total[kGroups][kColumns];
-  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+  ZRT_UNROLL (c, kColumns) {
     const std::uint64_t at = (std::uint64_t{first} + row + c) * blocks + b;
     q[c] = x.wide_q + at * kWideGroup;
     sum[c] = (kParts == 8 ? x.wide_sum : x.wide_half_sum) + at * kParts;
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { total[g][c] = splat_i32(0); });
-  });
+    ZRT_UNROLL (g, kGroups) total[g][c] = splat_i32(0);
+  }
   for (std::size_t j = 0; j < kParts; ++j) add_part<kGroups, kColumns, kParts, kCodes>(panel, j, q, sum, lowest, total);
-  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+  ZRT_UNROLL (c, kColumns) {
     const F32 d = splat(x.wide_d[(std::uint64_t{first} + row + c) * blocks + b]);
     I32 offsets[kGroups];
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { offsets[g] = splat_i32(0); });
+    ZRT_UNROLL (g, kGroups) offsets[g] = splat_i32(0);
     if (form.has_offset) offset_sums<kGroups, kParts>(panel, sum[c], offsets);
-    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+    ZRT_UNROLL (g, kGroups) {
 #if ZRT_VARIANT == 3
       if (lowest_of(form) != 0)
         total[g][c] = iadd(total[g][c], imul(splat_i32(lowest), factor_sum<kParts>(panel, g, sum[c])));
@@ -254,18 +256,19 @@ void part_tile(const PackedForm& form, const Panel& panel, std::size_t b, const 
       F32 acc = fma(panel.scale(g) * d, to_f32(total[g][c]), load(to[g][row + c]));
       if (form.has_offset) acc = fma(panel.offset(g) * d, to_f32(offsets[g]), acc);
       store(to[g][row + c], acc);
-    });
-  });
+    }
+  }
 }
 
-/// Calls tile(columns, row) for tiles that hold all rows; `columns` is a constant.
-template <class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
+/// Calls tile(columns, row) for tiles of kMost rows or fewer that hold all rows; `columns` is a constant.
+template <std::size_t kMost = kTileColumns, class F>
+ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
   std::uint32_t row = 0;
-  for (; row + kTileColumns <= rows; row += kTileColumns)
-    tile(std::integral_constant<std::size_t, kTileColumns>{}, row);
-  if constexpr (kTileColumns > 2)
+  for (; row + kMost <= rows; row += kMost) tile(std::integral_constant<std::size_t, kMost>{}, row);
+  if constexpr (kMost > 2)
     for (; row + 2 <= rows; row += 2) tile(std::integral_constant<std::size_t, 2>{}, row);
-  for (; row < rows; ++row) tile(std::integral_constant<std::size_t, 1>{}, row);
+  if constexpr (kMost > 1)
+    for (; row < rows; ++row) tile(std::integral_constant<std::size_t, 1>{}, row);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_PROJECTION)
 #define ZRT_BACKEND_CPU_KERNELS_PROJECTION
 
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/projection.hpp>
 #include <zrt/backend/cpu/split.hpp>
 

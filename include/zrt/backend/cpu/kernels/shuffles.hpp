@@ -3,7 +3,7 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_SHUFFLES)
 #define ZRT_BACKEND_CPU_KERNELS_SHUFFLES
 
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 
 #include <cstddef>
 #include <cstdint>

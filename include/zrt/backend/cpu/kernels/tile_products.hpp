@@ -226,10 +226,10 @@ inline void fill_run_tiles(const PackedForm& form, const std::byte* block, std::
   read(block, stride, count, panel.integers[g][0]);
   const I32 lowest = splat_u8(static_cast<std::uint32_t>(lowest_of(form)) & 0xff);
   for (std::size_t b = 0; b < count; ++b, block += stride) {
-    unroll<8>([&](std::size_t i) ZRT_UNROLLED {
+    ZRT_UNROLL (i, 8) {
       std::byte* const word = panel.integers[g][b] + 64 * i;
       store_i32(word, add_to_bytes(load_i32(word), lowest));
-    });
+    }
     store(panel.scales[g][b], load_scales(form.scale, block + form.scales_at()));
     if (form.has_offset) store(panel.offsets[g][b], load_scales(form.scale, block + form.offsets_at()));
   }
@@ -276,20 +276,20 @@ struct RunSteps {
 template <std::size_t kRows, bool kOffset>
 ZRT_ALWAYS_INLINE void run_steps(const RunSteps& s, std::uint32_t from, float (*sums)[16]) noexcept {
   F32 acc[kRows];
-  unroll<kRows>([&](std::size_t r) ZRT_UNROLLED { acc[r] = load(sums[from + r]); });
+  ZRT_UNROLL (r, kRows) acc[r] = load(sums[from + r]);
   for (std::size_t b = 0; b < s.count; ++b) {
     const F32 scale = load(s.panel.scales[s.g][b]);
-    unroll<kRows>([&](std::size_t r) ZRT_UNROLLED {
+    ZRT_UNROLL (r, kRows) {
       const F32 of_row = splat(s.d[(from + r) * s.blocks + b]);
       acc[r] = fma(scale * of_row, to_f32(load_i32(s.tile[b][from + r])), acc[r]);
-    });
+    }
     if constexpr (kOffset)
-      unroll<kRows>([&](std::size_t r) ZRT_UNROLLED {
+      ZRT_UNROLL (r, kRows) {
         const std::size_t at = (from + r) * s.blocks + b;
         acc[r] = fma(load(s.panel.offsets[s.g][b]) * splat(s.d[at]), splat(static_cast<float>(s.sum[at])), acc[r]);
-      });
+      }
   }
-  unroll<kRows>([&](std::size_t r) ZRT_UNROLLED { store(sums[from + r], acc[r]); });
+  ZRT_UNROLL (r, kRows) store(sums[from + r], acc[r]);
 }
 
 template <bool kOffset>

@@ -3,7 +3,7 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_WEIGHT_ROWS)
 #define ZRT_BACKEND_CPU_KERNELS_WEIGHT_ROWS
 
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/quant/types.hpp>
 
 #include <cstddef>

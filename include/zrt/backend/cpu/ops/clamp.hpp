@@ -6,7 +6,7 @@
 #include <zrt/backend/cpu/adapter.hpp>
 #include <zrt/backend/cpu/kernels/extremes.hpp>
 #include <zrt/backend/cpu/kernels/halves.hpp>
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/typed_elements.hpp>
 #include <zrt/ops/clamp.hpp>
 

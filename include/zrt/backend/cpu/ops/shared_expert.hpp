@@ -4,7 +4,7 @@
 #define ZRT_BACKEND_CPU_OPS_SHARED_EXPERT
 
 #include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/ops/shared_expert.hpp>
 

@@ -4,7 +4,7 @@
 #define ZRT_BACKEND_CPU_OPS_SSM_DELTA_NET
 
 #include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/ops/ssm_delta_net.hpp>
 
@@ -86,32 +86,32 @@ inline void delta_head(const HostCall<ops::SsmDeltaNet>& c, const ExecutionConte
       const F32 beta = sigmoid(splat(raw.beta));
       F32 sum[kTiles];
       F32 change[kTiles];
-      unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+      ZRT_UNROLL (i, kTiles) sum[i] = splat(0.0f);
       for (std::uint32_t k = 0; k < p.key_dim; ++k) {
         const F32 of_key = splat(key[k]);
-        unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED {
+        ZRT_UNROLL (i, kTiles) {
           float* at = s + i * tile + k * (kTiles == 1 ? lanes : 16);
           const F32 next = sealed(take(at) * decay);
           give(at, next);
           sum[i] = fma(next, of_key, sum[i]);
-        });
+        }
       }
-      unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED {
+      ZRT_UNROLL (i, kTiles) {
         change[i] = sealed(beta * (take(v + 16 * i) - sum[i]));
         sum[i] = splat(0.0f);
-      });
+      }
       for (std::uint32_t k = 0; k < p.key_dim; ++k) {
         const F32 of_key = splat(key[k]);
         const F32 of_query = splat(query[k]);
-        unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED {
+        ZRT_UNROLL (i, kTiles) {
           float* at = s + i * tile + k * (kTiles == 1 ? lanes : 16);
           const F32 next = fma(of_key, change[i], take(at));
           give(at, next);
           sum[i] = fma(next, of_query, sum[i]);
-        });
+        }
       }
       float* y = c.out[0].as<float>() + (std::uint64_t{row} * p.value_heads + head) * p.value_dim + first;
-      unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED { give(y + 16 * i, sum[i]); });
+      ZRT_UNROLL (i, kTiles) give(y + 16 * i, sum[i]);
     }
   }
 }

@@ -4,7 +4,7 @@
 #define ZRT_BACKEND_CPU_OPS_SSM_SCAN
 
 #include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/ops/ssm_scan.hpp>
 
@@ -62,15 +62,15 @@ inline void scan_head(const HostCall<ops::SsmScan>& c, const ExecutionContext& s
       F32 in[kTiles];
       F32 dx[kTiles];
       F32 sum[kTiles];
-      unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED {
+      ZRT_UNROLL (i, kTiles) {
         in[i] = kTiles == 1 ? load_first(x, lanes) : load(x + 16 * i);
         dx[i] = sealed(in[i] * dt);
         sum[i] = splat(0.0f);
-      });
+      }
       for (std::uint32_t n = 0; n < p.states; ++n) {
         const F32 of_b = splat(b[n]);
         const F32 of_out = splat(out[n]);
-        unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED {
+        ZRT_UNROLL (i, kTiles) {
           float* at = s + i * tile + n * (kTiles == 1 ? lanes : 16);
           const F32 next = fma(kTiles == 1 ? load_first(at, lanes) : load(at), decay, sealed(of_b * dx[i]));
           if (kTiles == 1)
@@ -78,16 +78,16 @@ inline void scan_head(const HostCall<ops::SsmScan>& c, const ExecutionContext& s
           else
             store(at, next);
           sum[i] = fma(next, of_out, sum[i]);
-        });
+        }
       }
       float* y = c.out[0].as<float>() + std::uint64_t{row} * p.channels() + channel;
-      unroll<kTiles>([&](std::size_t i) ZRT_UNROLLED {
+      ZRT_UNROLL (i, kTiles) {
         const F32 value = fma(through, in[i], sum[i]);
         if (kTiles == 1)
           store_first(y, value, lanes);
         else
           store(y + 16 * i, value);
-      });
+      }
     }
   }
 }

@@ -52,6 +52,11 @@ using Mask = Mask16;
   return x;
 }
 
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 sealed(I32 x) noexcept {
+  __asm__("" : "+v"(x.v));
+  return x;
+}
+
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 splat(float x) noexcept { return {_mm512_set1_ps(x)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_i32(std::int32_t x) noexcept { return {_mm512_set1_epi32(x)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask first_lanes(std::size_t count) noexcept {

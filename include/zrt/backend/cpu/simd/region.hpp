@@ -50,5 +50,13 @@
 #define ZRT_PORTABLE_END ZRT_PRAGMA(GCC pop_options)
 #endif
 
-/// Marks a lambda that is nothing but the body of an unrolled loop.
+/// for (std::size_t i = 0; i < count; ++i), which is gone after compilation, so that arrays indexed by `i` stay in
+/// registers. `count` is a constant.
+#if defined(__clang__)
+#define ZRT_UNROLL(i, count) ZRT_PRAGMA(clang loop unroll(full)) for (std::size_t i = 0; i < (count); ++i)
+#else
+#define ZRT_UNROLL(i, count) ZRT_PRAGMA(GCC unroll 64) for (std::size_t i = 0; i < (count); ++i)
+#endif
+
+/// Marks a lambda that is nothing but the body of a loop or a part of one.
 #define ZRT_UNROLLED __attribute__((always_inline))

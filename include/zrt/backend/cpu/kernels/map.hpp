@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/kernels/unroll.hpp: loops that are gone after inlining, and loops over lanes.
-#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_UNROLL)
-#define ZRT_BACKEND_CPU_KERNELS_UNROLL
+// zrt/backend/cpu/kernels/map.hpp: a function of each element of vectors, sixteen at a time.
+#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_MAP)
+#define ZRT_BACKEND_CPU_KERNELS_MAP
 
 #include <zrt/backend/cpu/simd/variants.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
-#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/unroll.hpp>
+#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/simd/foreach_variant.hpp>
 
 #elif defined(ZRT_VARIANT)
-
-template <class F, std::size_t... kIndex>
-ZRT_ALWAYS_INLINE void unroll_over(F&& f, std::index_sequence<kIndex...>) noexcept {
-  (f(kIndex), ...);
-}
-/// Calls f(0) .. f(kCount - 1) without a loop, so that arrays indexed by the argument stay in registers.
-///
-/// `f` must be marked ZRT_UNROLLED.
-template <std::size_t kCount, class F> ZRT_ALWAYS_INLINE void unroll(F&& f) noexcept {
-  unroll_over(f, std::make_index_sequence<kCount>{});
-}
 
 /// y[i] = f(a[i]) for i in first..last-1, sixteen at a time; y may be a.
 template <class F>
