@@ -13,6 +13,7 @@
 #include <zrt/ops/projection.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
+#include <zrt/ops/sample.hpp>
 
 #include <algorithm>
 #include <array>
@@ -211,6 +212,23 @@ inline void argmax(const Group& g) noexcept {
                               ExecutionContext{}, Worker{});
 }
 
+/// The token of one row.
+inline void sample(const Group& g) noexcept {
+  const std::uint32_t cols = g.value(0), histories = g.value(1), biases = g.value(2);
+  const auto row = [&g](std::uint32_t buffer, std::uint32_t words, DType dtype) {
+    return tensor(g.buffer<std::uint32_t>(buffer) + std::uint64_t{g.x} * words, Shape{1, words}, dtype);
+  };
+  ops::Sample::reference(
+      {{row(0, cols, DType::f32), row(1, ops::kSampleRequestWords, DType::ui32), row(2, histories, DType::si32),
+        row(3, biases, DType::si32), row(4, biases, DType::f32)},
+       {tensor(g.buffer<std::int32_t>(5) + g.x, Shape{1}, DType::si32)},
+       {},
+       {},
+       {}},
+      ExecutionContext{},
+      Worker{.scratch = {g.buffer<std::byte>(6) + std::uint64_t{g.x} * cols * 12, std::size_t{cols} * 12}});
+}
+
 /// What a kernel of pages knows of the step: one token of it.
 [[nodiscard]] inline ExecutionContext step_of(const Group& g, std::uint32_t positions, std::uint32_t slots,
                                               std::uint32_t pages, std::uint32_t pages_per_slot) noexcept {
@@ -294,6 +312,7 @@ inline constexpr auto kKernels = [] {
       {{"gated_act", 3, 8, 256}, &gated_act},
       {{"soft_cap", 1, 12, 256}, &soft_cap},
       {{"argmax", 2, 4, 1024}, &argmax},
+      {{"sample", 7, 12, 1024}, &sample},
       {{"round_activation_q8_32", 3, 4, 256}, &round_q8_32},
       {{"matvec_f32", 4, 12, 32}, &product<f32, 32, 4>},
       {{"matvec_q8_0", 6, 12, 32}, &product<q8_0, 32, 8>},

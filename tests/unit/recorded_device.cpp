@@ -10,13 +10,35 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <data/models/tiny_models.hpp>
+#include <limits>
 #include <string>
 #include <support/engines.hpp>
 #include <support/random_graph.hpp>
 #include <support/run_with.hpp>
 #include <support/toy_gpu.hpp>
 #include <vector>
+
+namespace recorded_device_test {
+
+/// The toy, whose kernel takes every token itself.
+struct Sampler : toy_gpu::Backend {
+  static constexpr std::string_view name = "toy with a sampler";
+};
+
+}  // namespace recorded_device_test
+
+namespace zrt::inline ZRT_ABI {
+
+template <class O>
+  requires device::RecordsDispatches<O>
+struct Adapter<recorded_device_test::Sampler, O> : device::SharedAdapter<recorded_device_test::Sampler, O> {};
+template <>
+struct Adapter<recorded_device_test::Sampler, ops::Sample>
+    : device::SharedAdapter<recorded_device_test::Sampler, ops::Sample, device::SampleByKernel> {};
+
+}  // namespace zrt::inline ZRT_ABI
 
 namespace recorded_device_test {
 namespace {
@@ -402,6 +424,61 @@ TEST(RecordedDevice, AnIdOutsideTheTableIsTheInstructionsFault) {
       EXPECT_EQ(run.error().code(), Errc::spec_violation);
     }
   }
+}
+
+// --- tokens that a kernel takes ---
+
+/// Rows of 40 logits with requests of their own. Every other one forbids every token by its biases.
+struct SampledRows {
+  static constexpr std::uint32_t kCols = 40;
+
+  explicit SampledRows(std::uint32_t rows) {
+    ir::Builder g(*test::catalog_ops().table);
+    const Dim dim(1, g.symbol("rows", rows));
+    const auto input = [&](const char* name, DType dtype, std::uint32_t cols) {
+      return g.input(name, {dtype, {dim, cols}});
+    };
+    const auto logits = input("logits", DType::f32, kCols), requests = input("requests", DType::ui32, 16),
+               history = input("history", DType::si32, 2), ids = input("ids", DType::si32, kCols),
+               bias = input("bias", DType::f32, kCols);
+    g.output("token", g.emit<ops::Sample>({.in = {logits, requests, history, ids, bias}})[0]);
+    plan.emplace(*plan::compile(*g.finish(), test::catalog_ops(), OpSet::of(Backend::Claims{})));
+    std::mt19937 random(rows);
+    step = test::random_step(plan->plan, test::extents(rows, 1), test::extents(rows, 1), random);
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const ops::SampleRequest request{.active = row + 1 < rows ? 1u : 0u,
+                                       .seed_low = row,
+                                       .temperature = row < 2 ? 0.0f : 0.9f,
+                                       .top_p = 1.0f,
+                                       .biases = row % 2 == 1 ? kCols : 0u};
+      std::memcpy(step.inputs[1].data() + row * sizeof request, &request, sizeof request);
+      for (std::uint32_t i = 0; i < kCols; ++i) {
+        const float never = -std::numeric_limits<float>::infinity();
+        std::memcpy(step.inputs[3].data() + (row * kCols + i) * 4, &i, 4);
+        std::memcpy(step.inputs[4].data() + (row * kCols + i) * 4, &never, 4);
+      }
+    }
+  }
+  std::optional<plan::CompiledPlan> plan{};
+  test::StepData step{};
+};
+
+TEST(RecordedDevice, AKernelThatSamplesSaysWhereNoTokenMayBeDrawn) {
+  // Of so few rows the host copies a logit each, of more all.
+  for (const std::uint32_t rows : {4u, 9u})
+    for (const bool seen : {true, false}) {
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << (seen ? "seen" : "hidden"));
+      const SampledRows sampled(rows);
+      Device device(system_allocator(), {}, {.host_sees_arenas = seen});
+      ASSERT_TRUE(device.ready());
+      const auto got = test::run_with<Sampler>(*sampled.plan, {}, sampled.step, device);
+      ASSERT_TRUE(got) << got.error().text();
+      EXPECT_EQ(*got, *test::run_planned(*sampled.plan, {}, sampled.step));
+      for (std::uint32_t row = 0; row < rows; ++row) {
+        const auto token = read_little<std::uint32_t>((*got)[0].data() + row * 4);
+        EXPECT_EQ(token == ~0u, row % 2 == 1 || row + 1 == rows) << "row " << row << " has " << token;
+      }
+    }
 }
 
 }  // namespace
