@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/vulkan/sampled_rows.cpp: the sample op on a device, of which the host sees the memory or not, is the reference's: tokens and faults.
-// covers: device/adapters/choice.hpp device/host_sampler.hpp device/host_samples.hpp
+// covers: backend/vulkan/copy_list.hpp device/adapters/choice.hpp device/host_sampler.hpp device/host_samples.hpp
 #include <zrt/backend/vulkan.hpp>
 
+#include <array>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <property/op_cases/run.hpp>
 #include <property/op_cases/sample.hpp>
@@ -114,6 +117,59 @@ TEST_F(VulkanSampledRows, WithoutANumberOrWithTooLongListsAreFaults) {
       typed.in[4] = f32(r, b, Shape{kRows, 2});
       EXPECT_EQ(expect_references(case_of(typed), b), fault != 0);
     }
+}
+
+/// A request that forbids every token gets none, which is no fault, and its neighbours get theirs.
+TEST_F(VulkanSampledRows, ThatForbidEveryTokenGiveNone) {
+  Random r(8);
+  Batch b;
+  b.slot_count = 1;
+  b.slots = {0, 0, 0, 0};
+  b.positions = {0, 1, 2, 3};
+  b.pages.resize(b.page_count());
+  b.bound = b.tokens();
+  for (const std::uint32_t memory : {0u, 1u, 2u}) {
+    SCOPED_TRACE(testing::Message() << "memory " << memory);
+    use_memory(memory);
+    Typed<ops::Sample> typed;
+    typed.in[0] = f32(r, b, Shape{kRows, 40});
+    std::vector<ops::SampleRequest> requests(b.tokens());
+    for (std::uint32_t row = 0; row < b.tokens(); ++row)
+      requests[row] = {.active = 1, .temperature = row < 2 ? 0.0f : 0.9f, .biases = row % 2 == 0 ? 0u : 40u};
+    std::vector<std::int32_t> ids(b.tokens() * 40);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i % 40);
+    const std::vector<float> never(ids.size(), -std::numeric_limits<float>::infinity());
+    typed.in[1] = {true, {DType::ui32, Shape{kRows, ops::kSampleRequestWords}}, op_cases::bytes_of(requests)};
+    typed.in[2] = si32(r, b, Shape{kRows, 3}, 0, 39);
+    typed.in[3] = {true, {DType::si32, Shape{kRows, 40}}, op_cases::bytes_of(ids)};
+    typed.in[4] = {true, {DType::f32, Shape{kRows, 40}}, op_cases::bytes_of(never)};
+    EXPECT_FALSE(expect_references(case_of(typed), b));
+  }
+}
+
+/// A step leaves the logit of each row's token to the host; where there is no token, the first of the row.
+TEST_F(VulkanSampledRows, LeaveALogitEachWhereverTheirTokenIs) {
+  auto device = open();
+  ASSERT_TRUE(device) << device.error().text();
+  const auto kernel = vulkan::Pipeline::make(**device, "copy_words", spirv_of("copy_words"), {});
+  auto memory = vulkan::Memory::allocate(**device, vulkan::Heap::for_host, 256);
+  vulkan::CopyList list(system_allocator());
+  ASSERT_TRUE(kernel && memory && list.make(**device, *kernel, vulkan::CopyWay::to_host, 256));
+  const std::array<std::uint32_t, 10> words{~0u, 2, 10, 11, 12, 13, 20, 21, 22, 23};
+  std::memcpy(memory->span().data(), words.data(), sizeof words);
+  const std::uint64_t tokens = memory->address(), rows = tokens + 8;
+  ASSERT_TRUE(list.add(tokens, 8) && list.add(rows, 4, tokens) && list.add(rows + 16, 4, tokens + 4));
+  const VkCommandBufferSubmitInfo commands = list.submission();
+  const auto fence = (*device)->submit({&commands, 1});
+  ASSERT_TRUE(fence && (*device)->wait(*fence, 10'000'000'000u));
+  list.settle();
+  const auto word = [&](std::uint64_t address) {
+    const std::byte* const found = list.find(address, 4);
+    return found == nullptr ? 0 : read_little<std::uint32_t>(found);
+  };
+  EXPECT_EQ(word(rows), 10u);
+  EXPECT_EQ(word(rows + 16 + 8), 22u);
+  EXPECT_EQ(list.find(rows + std::uint64_t{~0u} * 4, 4), nullptr);
 }
 
 }  // namespace

@@ -111,13 +111,14 @@ class CopyList {
     return false;
   }
   /// When the copies have been made to the host: those with an index, of which an earlier one brought the word, get the
-  /// address that they are of.
+  /// address that they are of. A token that none may draw is no index, for the kernel too.
   void settle() noexcept {
     for (Copy& copy : copies_) {
       if (copy.index == 0) continue;
       const std::byte* const word = find(copy.index, 4);
       if (word == nullptr) continue;
-      copy.address += std::uint64_t{read_little<std::uint32_t>(word)} * 4;
+      const auto skipped = read_little<std::uint32_t>(word);
+      copy.address += skipped == ~0u ? 0 : std::uint64_t{skipped} * 4;
       copy.index = 0;
     }
   }
