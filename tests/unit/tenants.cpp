@@ -188,6 +188,32 @@ TEST_F(Tenants, AFloodIsBoundedAndDelaysNobodyElse) {
   finish(*engine);
 }
 
+/// Nor does one of requests that end before the model reads them: a step tells of as many as it reads.
+TEST_F(Tenants, AFloodThatAsksForNothingIsReadInTurnsToo) {
+  prompt_.resize(8);
+  const auto engine = open({.slots = 2});
+  const TenantId flood = create(*engine, {}), chat = create(*engine, {.service = ServiceClass::interactive});
+  for (const AdapterId adapter : {AdapterId{}, AdapterId{7}}) {
+    heard_.clear();
+    Request r = test::sampled_request(prompt_, 1, 0);
+    r.tenant = flood;
+    r.adapter = adapter;
+    std::size_t sent = 0;
+    while (engine->submit(r)) ++sent;
+    const RequestId mine = submit(*engine, chat, 2, 1);
+    step(*engine);
+    EXPECT_EQ(heard_[mine].finish, FinishReason::length);
+    EXPECT_EQ(heard_.size(), 256u);
+    finish(*engine);
+    EXPECT_EQ(heard_.size(), sent + 1);
+    heard_.erase(mine);
+    for (const auto& [id, heard] : heard_) {
+      EXPECT_EQ(heard.finish, adapter == AdapterId{} ? FinishReason::length : FinishReason::failed);
+      EXPECT_EQ(heard.code, adapter == AdapterId{} ? Errc{} : Errc::not_found);
+    }
+  }
+}
+
 TEST_F(Tenants, RemovingOneEndsItsRequestsAndNobodyElses) {
   const auto engine = open({.slots = 2});
   const TenantId a = create(*engine, {}), b = create(*engine, {});

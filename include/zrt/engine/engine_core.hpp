@@ -95,7 +95,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<std::size_t> step(const OnToken& on_token) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    const std::size_t known = serving_.arriving().size();
+    [[maybe_unused]] const std::size_t known = serving_.arriving().size();
     if (auto r = mailbox_.collect(serving_.arriving(), cancelled_, pauses_); !r) return pass(r);
     if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>)
       for (std::size_t i = known; i < serving_.arriving().size(); ++i) {
@@ -103,7 +103,6 @@ template <class B, class Families, class O> class EngineCore {
         watch_.show(*serving_.arriving()[i], exec::RequestPhase::queued);
       }
     const bool reads = !serving_.arriving().empty();
-    place_adapters(known, on_token);
     for (const RequestId id : cancelled_) news_.end_cancelled(id, on_token);
     for (const PauseNote& note : pauses_) news_.pause(note, on_token);
     if (lost_) fail_waiting(on_token);
@@ -501,18 +500,6 @@ template <class B, class Families, class O> class EngineCore {
     a.sequence.adapter = *row;
     return {};
   }
-  /// The same for those that arrived since there were `known`. A request whose adapter is not loaded ends.
-  void place_adapters(std::size_t known, const OnToken& on_token) noexcept {
-    for (std::size_t i = known; i < serving_.arriving().size();) {
-      const Result<void> placed = place_adapter(*serving_.arriving()[i]);
-      if (placed) {
-        ++i;
-        continue;
-      }
-      serving_.arriving()[i]->error = placed.error();
-      news_.end(news_.take_arriving(i, FinishReason::failed), on_token);
-    }
-  }
 
   /// One step over all requests.
   [[nodiscard]] Result<void> run_step(const OnToken& on_token, const exec::StopPoll& stop) noexcept {
@@ -520,9 +507,9 @@ template <class B, class Families, class O> class EngineCore {
       news_.cancel_running(on_token);
       return {};
     }
-    news_.finish_those_at_their_limit(on_token);
     news_.tell(on_token);
-    const serve::StepPlan plan = plan_step(stop);
+    const auto place = [this](ActiveRequest& a) { return place_adapter(a); };
+    const serve::StepPlan plan = plan_step(news_.read(serving_.choose(), place, on_token), stop);
     serving_.audit();
     news_.tell(on_token);
     if (plan.runs.empty()) return {};
@@ -538,13 +525,14 @@ template <class B, class Families, class O> class EngineCore {
     return taken;
   }
 
-  [[nodiscard]] serve::StepPlan plan_step(const exec::StopPoll& stop) noexcept {
+  /// A step that reads the first `read` requests of those that arrived.
+  [[nodiscard]] serve::StepPlan plan_step(std::size_t read, const exec::StopPoll& stop) noexcept {
     news_.begin_step();
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
     const std::uint64_t time = now();
     const auto drafts = drafter_.draft(model_.options().clock, serving_.running() == 1 ? stop : exec::StopPoll{});
-    return serving_.plan(time, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
+    return serving_.plan(time, read, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
   }
 
   /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.

@@ -50,7 +50,7 @@ template <class B, class O, class Model> class RequestNews {
         end(std::move(ended), on_token);
       }
     }
-    serving_.drop_arrived(arrived);
+    serving_.drop_arrived(0, arrived);
   }
   /// Whether a request ended between steps: its row is free for another, and the next step has yet to tell of it.
   [[nodiscard]] bool has_untold_end() noexcept {
@@ -78,6 +78,16 @@ template <class B, class O, class Model> class RequestNews {
     (void)on_token(ended->id, last);
   }
 
+  /// Ends all that arrived.
+  void end_arriving(FinishReason reason, const Error* error, const OnToken& on_token) noexcept {
+    for (Owned<ActiveRequest>& a : serving_.arriving()) {
+      Owned<ActiveRequest> taken = std::move(a);
+      taken->finish = reason;
+      if (error != nullptr) taken->error = *error;
+      end(std::move(taken), on_token);
+    }
+    serving_.arriving().clear();
+  }
   /// Takes a request out of those that arrived.
   [[nodiscard]] Owned<ActiveRequest> take_arriving(std::size_t index, FinishReason reason) noexcept {
     Vector<Owned<ActiveRequest>>& all = serving_.arriving();
@@ -88,21 +98,30 @@ template <class B, class O, class Model> class RequestNews {
     return taken;
   }
 
-  /// Ends requests that may have no further token: those with max_tokens 0, and restored ones that already have
-  /// max_tokens. All others end with their last token. Their tenant answers for them all the same.
-  void finish_those_at_their_limit(const OnToken& on_token) noexcept {
-    for (std::size_t i = 0; i < serving_.arriving().size();) {
-      ActiveRequest& next = *serving_.arriving()[i];
-      if (next.generated < next.max_tokens) {
-        ++i;
+  /// Prepares the first `count` of those that arrived, which the step reads, and returns how many of them the scheduler
+  /// hears of: these stand first. `place(request) -> Result<void>` finds what a request needs; without that it fails.
+  ///
+  /// Others end that may have no further token: those with max_tokens 0, and restored ones that already have max_tokens.
+  /// All others end with their last token. Their tenant answers for them all the same.
+  template <class Place>
+  [[nodiscard]] std::size_t read(std::size_t count, const Place& place, const OnToken& on_token) noexcept {
+    Vector<Owned<ActiveRequest>>& all = serving_.arriving();
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      Owned<ActiveRequest> next = std::move(all[i]);
+      if (const Result<void> placed = place(*next); !placed) {
+        next->finish = FinishReason::failed;
+        next->error = placed.error();
+      } else if (next->generated >= next->max_tokens) {
+        pass_empty(*next);
+      } else {
+        all[kept++] = std::move(next);
         continue;
       }
-      serve::StepEvent answer;
-      answer.refusal = serving_.scheduler().pass_empty(serving_.arrival(next));
-      const bool passes = answer.refusal == serve::Refusal::none;
-      if (!passes) next.error = refusal(answer);
-      end(take_arriving(i, passes ? FinishReason::length : FinishReason::failed), on_token);
+      end(std::move(next), on_token);
     }
+    serving_.drop_arrived(kept, count);
+    return kept;
   }
   void cancel_running(const OnToken& on_token) noexcept {
     for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
@@ -112,7 +131,7 @@ template <class B, class O, class Model> class RequestNews {
       }
     tell(on_token);
     // A request that has not begun is the one that is asked for.
-    while (!serving_.arriving().empty()) end(take_arriving(0, FinishReason::cancelled), on_token);
+    end_arriving(FinishReason::cancelled, nullptr, on_token);
   }
 
   /// Ends all requests, none of which runs, with an error.
@@ -124,10 +143,7 @@ template <class B, class O, class Model> class RequestNews {
         cancel_now(*a);
       }
     tell(on_token);
-    while (!serving_.arriving().empty()) {
-      serving_.arriving()[0]->error = error;
-      end(take_arriving(0, FinishReason::failed), on_token);
-    }
+    end_arriving(FinishReason::failed, &error, on_token);
   }
 
   /// Ends a request wherever it is; it may have ended already.
@@ -174,6 +190,14 @@ template <class B, class O, class Model> class RequestNews {
   [[nodiscard]] const Error& last_error() const noexcept { return last_error_; }
 
  private:
+  /// Says how a request ends that asks for no further token.
+  void pass_empty(ActiveRequest& a) noexcept {
+    serve::StepEvent answer;
+    answer.refusal = serving_.scheduler().pass_empty(serving_.arrival(a));
+    const bool passes = answer.refusal == serve::Refusal::none;
+    a.finish = passes ? FinishReason::length : FinishReason::failed;
+    if (!passes) a.error = refusal(answer);
+  }
   /// Whether an answer that was complete ended before its client had the last token, by something else than that.
   [[nodiscard]] static bool lost_its_end(const ActiveRequest& a, serve::EndReason why) noexcept {
     const bool complete = a.finish == FinishReason::length || a.finish == FinishReason::context ||

@@ -216,10 +216,11 @@ template <class B> class Serving {
     return said_ ? said_->guess(handle(a.tenant), a.sequence.tokens.span(), most) : Span<const std::uint32_t>{};
   }
 
-  /// Forgets the first `count` of `arriving`, which the scheduler has heard of.
-  void drop_arrived(std::size_t count) noexcept {
-    for (std::size_t i = count; i < arriving_.size(); ++i) arriving_[i - count] = std::move(arriving_[i]);
-    for (std::size_t i = 0; i < count; ++i) arriving_.pop_back();
+  /// Forgets those of `arriving` from `first` to before `end`, which have gone elsewhere.
+  void drop_arrived(std::size_t first, std::size_t end) noexcept {
+    if (first == end) return;
+    for (std::size_t i = end; i < arriving_.size(); ++i) arriving_[first + i - end] = std::move(arriving_[i]);
+    for (std::size_t i = first; i < end; ++i) arriving_.pop_back();
   }
 
   /// What the scheduler hears of a request.
@@ -237,11 +238,12 @@ template <class B> class Serving {
     return arrival;
   }
 
-  /// Lets the scheduler plan a step over what has arrived; of `arriving` those stay that it has not read.
-  [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::uint32_t prompt_tokens, Span<const std::uint32_t> cuts,
-                                     Span<const serve::Draft> drafts) noexcept {
+  /// Brings those of `arriving` to the front that the next step reads, and returns how many they are.
+  [[nodiscard]] std::size_t choose() noexcept { return turns_.choose(arriving_); }
+  /// Lets the scheduler plan a step in which it reads the first `read` of `arriving`.
+  [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::size_t read, std::uint32_t prompt_tokens,
+                                     Span<const std::uint32_t> cuts, Span<const serve::Draft> drafts) noexcept {
     arrivals_.clear();
-    const std::size_t read = turns_.choose(arriving_);
     for (std::size_t i = 0; i < read; ++i) {
       serve::Arrival next = arrival(*arriving_[i]);
       next.tag = i + 1;
