@@ -234,12 +234,16 @@ def errors(b, _):
     b.key("Enter", 13, text="\r")
     b.wait(f"!running && /temperature/.test({LAST}.querySelector('.bad')?.textContent)")
     b.run("at('temperature').value = 0.8; at('temperature').onchange()")
+    # Of the text of a model of plays few answers end by themselves, and a busy machine writes one of 3,500 tokens for minutes.
+    most = b.run("at('max_tokens').value")
+    b.run("at('max_tokens').value = 24; at('max_tokens').onchange()")
     # What comes behind it goes on as one message, so that templates whose sides alternate take it.
     b.type("Ho")
     b.key("Enter", 13, text="\r")
     b.wait(f"!running && /tokens/.test({LAST}.querySelector('.note')?.textContent) && now.turns.length === 4")
     asked = b.run("request_of({turns: now.turns.slice(0, 3)}).messages.map(m => [m.role, m.content].join(':')).join('|')")
     assert asked.endswith("user:Hi\n\nHo") and asked.count("user:") == 1, asked
+    b.run(f"at('max_tokens').value = {most!r}; at('max_tokens').onchange()")
 
 
 def two_tabs(b, url):
