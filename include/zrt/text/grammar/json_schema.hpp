@@ -119,6 +119,8 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     demand(
         "additionalProperties", [](const Value& v) { return v.is(Kind::boolean) || v.is_dict(); },
         "true, false or a schema");
+    // A list is how schemas before draft 2020-12 say prefixItems.
+    demand("items", [](const Value& v) { return v.is(Kind::boolean) || v.is_dict(); }, "a schema and no list of them");
     demand("prefixItems", [](const Value& v) { return v.is(Kind::list); }, "a list of schemas");
     demand("required", [this](const Value& v) { return is_list_of_texts(v); }, "a list of texts");
     // It would change what references below it mean.
@@ -133,6 +135,7 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
 
   void write_schema(const Value& s, std::uint32_t depth, TextBuilder& out) noexcept {
     if (s.is(Kind::boolean) && s.integer == 1) return void(out << "value");
+    if (s.is(Kind::boolean)) return fault("the schema false, which no value matches, is not honoured here");
     if (!s.is_dict()) return fault("expected a schema that is an object or true");
     check_keywords(s);
     for (const std::string_view many : {"anyOf", "oneOf"})
