@@ -90,6 +90,10 @@ def origins(s):
     status, fields, _ = s.ask("OPTIONS", CHAT, headers=allowed)
     assert status == 204 and fields["access-control-allow-origin"] == "http://page.example"
     assert fields["access-control-allow-headers"] == "x-stainless-os"
+    # A page sees of an answer the headers that it is shown.
+    _, fields, _ = s.ask("GET", "/v1/models", headers=allowed)
+    shown = fields["access-control-expose-headers"].lower().split(", ")
+    assert {"x-request-id", "retry-after", "x-zrt-ignored-fields"} <= set(shown) and "x-request-id" in fields, fields
     _, fields, _ = s.ask("OPTIONS", CHAT, headers={"Origin": "http://other.example"})
     assert "access-control-allow-origin" not in fields
 

@@ -164,7 +164,11 @@ void Api::set_origin(Exchange& exchange) const {
   if (origin.empty() || std::find(allowed.begin(), allowed.end(), origin) == allowed.end()) return;
   exchange.add_header("Access-Control-Allow-Origin", std::string(origin));
   exchange.add_header("Vary", "Origin");
-  if (exchange.request().method != "OPTIONS") return;
+  // A browser hides other headers from the page, and the official client waits as long as Retry-After says.
+  if (exchange.request().method != "OPTIONS")
+    return exchange.add_header("Access-Control-Expose-Headers",
+                               "X-Request-Id, Retry-After, X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, "
+                               "X-Zrt-Ignored-Fields");
   exchange.add_header("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
   // Those that the official client sends differ by release, so what a browser asks about is granted.
   const std::string_view headers = exchange.request().header("access-control-request-headers");
