@@ -208,6 +208,9 @@ def a_chat(s):
     assert choice["finish_reason"] == "length" and choice["logprobs"] is None
     usage = body["usage"]
     assert usage["completion_tokens"] == 8 and usage["total_tokens"] == usage["prompt_tokens"] + 8
+    assert usage["prompt_tokens_details"] == {"cached_tokens": 0, "audio_tokens": 0}, usage
+    assert usage["completion_tokens_details"] == {"reasoning_tokens": 0, "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0,
+                                                  "audio_tokens": 0}, usage
     assert body["system_fingerprint"] == fine(s.chat())["system_fingerprint"]
 
 

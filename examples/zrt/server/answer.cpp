@@ -261,7 +261,7 @@ Json Answer::usage() const {
   Json out{{"prompt_tokens", request_.prompt_tokens},
            {"completion_tokens", generated},
            {"total_tokens", request_.prompt_tokens + generated},
-           {"prompt_tokens_details", {{"cached_tokens", cached}}}};
+           {"prompt_tokens_details", {{"cached_tokens", cached}, {"audio_tokens", 0}}}};
   add_details(out);
   return out;
 }

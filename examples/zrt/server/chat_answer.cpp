@@ -143,7 +143,11 @@ Json ChatAnswer::whole_choice(std::uint32_t choice) {
 void ChatAnswer::add_details(Json& usage) const {
   std::uint32_t reasoning = 0;
   for (const Message& m : messages_) reasoning += m.reasoning_tokens;
-  usage["completion_tokens_details"] = {{"reasoning_tokens", reasoning}};
+  // What is not here is 0, as in the API's own answers: clients add these up.
+  usage["completion_tokens_details"] = {{"reasoning_tokens", reasoning},
+                                        {"accepted_prediction_tokens", 0},
+                                        {"rejected_prediction_tokens", 0},
+                                        {"audio_tokens", 0}};
 }
 
 Json ChatAnswer::token_json(std::int32_t id, float log_probability) const {
