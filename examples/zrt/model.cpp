@@ -89,7 +89,8 @@ zrt::EngineOptions draft_options(const zrt::EngineOptions& main, const Model& op
   options.packed_file = packed;
   options.draft_tokens = options.pages = options.kept_states = options.adapters = options.logit_rows = 0;
   options.prefix_pages = 0;
-  options.prefix_cache = options.given_embeddings = options.embeddings = options.keep_values = false;
+  options.prefix_cache = options.page_times = options.given_embeddings = options.embeddings = false;
+  options.keep_values = false;
   return options;
 }
 

@@ -121,6 +121,7 @@ class Model {
   [[nodiscard]] virtual zrt::Result<void> change_tenant(zrt::TenantId tenant, const zrt::TenantQuota& quota) = 0;
   [[nodiscard]] virtual zrt::Result<void> remove_tenant(zrt::TenantId tenant) = 0;
   [[nodiscard]] virtual zrt::Result<zrt::TenantLedger> usage(zrt::TenantId tenant) const = 0;
+  [[nodiscard]] virtual const zrt::PageTimes& page_times() const = 0;
   [[nodiscard]] virtual zrt::Result<std::size_t> step(const TokenCallback& on_token) = 0;
   [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                                          const Choose& choose) = 0;

@@ -94,6 +94,7 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   }
   zrt::Result<void> remove_tenant(zrt::TenantId tenant) override { return engine_.remove_tenant(tenant); }
   zrt::Result<zrt::TenantLedger> usage(zrt::TenantId tenant) const override { return engine_.usage(tenant); }
+  const zrt::PageTimes& page_times() const override { return engine_.page_times(); }
   zrt::Result<std::size_t> step(const TokenCallback& on_token) override {
     bool out_of_memory = false;
     auto left = engine_.step([&](zrt::RequestId id, const zrt::Token& token) {

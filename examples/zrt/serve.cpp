@@ -90,7 +90,7 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
   options.embeddings = o.embeddings;
   // The server's own queue is full before the engine's, so what the engine refuses is a tenant's.
   options.queue = static_cast<std::uint32_t>(o.models.size()) * o.slots + o.queue;
-  options.prefix_cache = !o.embeddings;
+  options.prefix_cache = options.page_times = !o.embeddings;
   options.prefix_key = random_key();
   // Before the connection is given up for lack of progress, so that the client may still hear why.
   options.slow_client_ns = 10'000'000'000;

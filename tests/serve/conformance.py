@@ -714,6 +714,34 @@ def figures(s):
 
 
 @case
+def times_of_pages(s):
+    """Pages of a prefix that comes again are used again, and more prefixes than there are pages evict each other."""
+    def counted():
+        text = s.ask("GET", "/metrics")[2].decode()
+        found = {}
+        for name in ("lifetime", "idle_before_evict", "reuse_gap"):
+            own, theirs = (dict(re.findall(rf'^{prefix}kv_block_{name}_seconds_(?:bucket.*,le="|)(\S+?)(?:"}}|{{.*}}) (\S+)$', text, re.MULTILINE))
+                           for prefix in ("zrt_", "vllm:"))
+            assert own == theirs and own["+Inf"] == own["count"] and len(own) == 24, (name, own, theirs)
+            found[name] = float(own["count"])
+        return found
+
+    def grow(name, least, ask):
+        before = counted()[name]
+        ask()
+        for _ in range(100):  # what a step did is shown behind it
+            if counted()[name] >= before + least:
+                return
+            time.sleep(0.02)
+        raise AssertionError((name, before, least, counted()))
+    # A prompt of 40 tokens has two whole pages.
+    grow("reuse_gap", 2, lambda: [fine(s.complete([7] * 40, max_tokens=1)) for _ in range(2)])
+    pages = s.metric("zrt_kv_pages")
+    grow("lifetime", 20, lambda: [fine(s.complete([100 + i] * 48, max_tokens=1)) for i in range(int(pages) // 3 + 8)])
+    assert counted()["idle_before_evict"] == counted()["lifetime"]
+
+
+@case
 def answers_beside_others_are_those_alone(s):
     alone = {k: content(s.chat(seed=k, max_tokens=24)) for k in range(8)}
     found = {}

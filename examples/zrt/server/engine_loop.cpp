@@ -577,6 +577,7 @@ void EngineLoop::show_load() {
     if (load.pages != 0)
       load.pages_used = std::min(1.0, static_cast<double>(used[m]) / static_cast<double>(load.pages));
     if (const auto report = models_.report(model)) load.report = *report;
+    load.page_times = models_.engine(model).page_times();
     metrics_.set_load(model, load);
   }
 }

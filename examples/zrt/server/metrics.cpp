@@ -84,6 +84,30 @@ void head(std::string& out, std::string_view name, std::string_view type, std::s
 void sample(std::string& out, std::string_view name, std::string_view labels, double value) {
   out.append(name).append("{").append(labels).append("} ").append(figure_text(value)).append("\n");
 }
+/// A histogram's counts, one more than it has bounds.
+struct Ranges {
+  std::span<const double> bounds;
+  std::span<const std::uint64_t> counts;
+  double sum;
+};
+void write_ranges(std::string& out, std::string_view name, std::string_view labels, const Ranges& ranges) {
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < ranges.counts.size(); ++i) {
+    below += ranges.counts[i];
+    const std::string bound = i < ranges.bounds.size() ? figure_text(ranges.bounds[i]) : "+Inf";
+    out.append(name).append("_bucket{").append(labels).append(",le=\"").append(bound).append("\"} ");
+    out.append(std::to_string(below)).append("\n");
+  }
+  out.append(name).append("_sum{").append(labels).append("} ").append(figure_text(ranges.sum)).append("\n");
+  out.append(name).append("_count{").append(labels).append("} ").append(std::to_string(below)).append("\n");
+}
+
+/// What the engine counts in milliseconds.
+constexpr auto kPageBounds = [] {
+  std::array<double, zrt::DurationCounts::kBoundsMs.size()> seconds{};
+  for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] = zrt::DurationCounts::kBoundsMs[i] / 1000.0;
+  return seconds;
+}();
 }  // namespace
 
 void Histogram::add(double value) {
@@ -94,15 +118,7 @@ void Histogram::add(double value) {
 }
 
 void Histogram::write(std::string& out, std::string_view name, std::string_view labels) const {
-  std::uint64_t below = 0;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    below += counts_[i];
-    const std::string bound = i < bounds_.size() ? figure_text(bounds_[i]) : "+Inf";
-    out.append(name).append("_bucket{").append(labels).append(",le=\"").append(bound).append("\"} ");
-    out.append(std::to_string(below)).append("\n");
-  }
-  out.append(name).append("_sum{").append(labels).append("} ").append(figure_text(sum_)).append("\n");
-  out.append(name).append("_count{").append(labels).append("} ").append(std::to_string(below)).append("\n");
+  write_ranges(out, name, labels, {bounds_, counts_, sum_});
 }
 
 zrt::TenantLedger sum_of(const ModelUsage& usage) {
@@ -225,6 +241,27 @@ void Metrics::write_load(std::string& out, const std::string& prefix, bool vllm,
 void Metrics::write_histograms(std::string& out, const std::string& prefix, bool vllm) const {
   for (std::size_t i = 0; i < kFigures; ++i)
     write_histogram(out, prefix + std::string(kShown[i].name), static_cast<Figure>(i), vllm);
+}
+
+/// Of pages that all tenants share, so that one sees in them what others ask.
+void Metrics::write_page_times(std::string& out, const std::string& prefix, bool vllm) const {
+  struct Times {
+    std::string_view name, help;
+    zrt::DurationCounts zrt::PageTimes::* field;
+  };
+  constexpr Times kTimes[] = {
+      {"kv_block_lifetime_seconds", "From a page's first use to its eviction.", &zrt::PageTimes::lifetime},
+      {"kv_block_idle_before_evict_seconds", "From a page's last use to its eviction.", &zrt::PageTimes::idle},
+      {"kv_block_reuse_gap_seconds", "From a page's last use to the next.", &zrt::PageTimes::reuse_gap}};
+  for (const Times& times : kTimes) {
+    const std::string name = prefix + std::string(times.name);
+    head(out, name, "histogram", times.help);
+    for (const OfModel& m : models_) {
+      const zrt::DurationCounts& counted = m.load.page_times.*times.field;
+      write_ranges(out, name, labels(m, vllm),
+                   {kPageBounds, counted.counts, static_cast<double>(counted.sum_ns) / 1e9});
+    }
+  }
 }
 
 void Metrics::write_tenants(std::string& out, const std::string* only) const {
@@ -361,6 +398,7 @@ void Metrics::write_vllm(std::string& out) const {
   write_vllm_load(out, loads_of_all());
   write_vllm_adapters(out);
   write_histograms(out, "vllm:", true);
+  write_page_times(out, "vllm:", true);
   write_histogram(out, "vllm:time_per_output_token_seconds", Figure::between_tokens, true);
   write_histogram(out, "vllm:request_max_num_generation_tokens", Figure::generated_tokens, true);
   write_vllm_usage(out, nullptr);
@@ -385,6 +423,7 @@ std::string Metrics::text(bool vllm, std::size_t connections) const {
   write_sizes(out);
   write_load(out, "zrt_", false, loads_of_all());
   write_histograms(out, "zrt_", false);
+  write_page_times(out, "zrt_", false);
   if (vllm) write_vllm(out);
   return out;
 }

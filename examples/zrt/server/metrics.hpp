@@ -60,6 +60,7 @@ struct ModelLoad {
   std::uint64_t pages = 0;  ///< of zrt::kPageTokens positions
   double pages_used = 0.0;  ///< of all, 0 to 1
   zrt::ModelReport report{};
+  zrt::PageTimes page_times{};
 };
 
 /// Whose a choice is, and how many pages its slot holds.
@@ -131,6 +132,7 @@ class Metrics {
   void write_histogram(std::string& out, const std::string& name, Figure figure, bool vllm) const;
   void write_load(std::string& out, const std::string& prefix, bool vllm, const Loads& loads) const;
   void write_histograms(std::string& out, const std::string& prefix, bool vllm) const;
+  void write_page_times(std::string& out, const std::string& prefix, bool vllm) const;
   void write_tenants(std::string& out, const std::string* only) const;
   void write_sizes(std::string& out) const;
   void write_memory(std::string& out) const;

@@ -215,6 +215,9 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] Result<void> close_session(SessionId session) noexcept;
   /// What a tenant, or the host, has asked for and got. Errors: Errc::not_found.
   [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) const noexcept;
+  /// How long pages lived and lay unused before they were evicted, and how soon they were used again: all zero without
+  /// EngineOptions::page_times.
+  [[nodiscard]] const PageTimes& page_times() const noexcept;
 
   /// Bytes that the engine holds now.
   [[nodiscard]] HeldMemory memory() noexcept;

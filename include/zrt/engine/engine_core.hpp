@@ -190,6 +190,8 @@ template <class B, class Families, class O> class EngineCore {
     return *ledger;
   }
 
+  [[nodiscard]] const PageTimes& page_times() noexcept { return serving_.scheduler().state().pages.times(); }
+
   // --- memory ----------------------------------------------------------------------------------------
 
   [[nodiscard]] bool is_resident() const noexcept { return model_.is_bound(); }
@@ -531,6 +533,7 @@ template <class B, class Families, class O> class EngineCore {
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
     const std::uint64_t time = now();
+    if (model_.options().page_times) serving_.scheduler().time_pages(model_.options().clock());
     const auto drafts = drafter_.draft(model_.options().clock, serving_.running() == 1 ? stop : exec::StopPoll{});
     return serving_.plan(time, read, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
   }

@@ -100,6 +100,9 @@ template <class B, class Families, class O>
 Result<TenantLedger> Engine<B, Families, O>::usage(TenantId tenant) const noexcept {
   return core_->usage(tenant);
 }
+template <class B, class Families, class O> const PageTimes& Engine<B, Families, O>::page_times() const noexcept {
+  return core_->page_times();
+}
 template <class B, class Families, class O> HeldMemory Engine<B, Families, O>::memory() noexcept {
   return core_->memory();
 }

@@ -34,6 +34,7 @@ struct EngineOptions {
   bool prefix_cache = false;        ///< a prompt that begins as an earlier one resumes behind the pages of that one
   std::uint32_t prefix_pages = 0;   ///< of `pages`, those that slots leave to prefixes that nobody uses at the moment
   SipKey prefix_key{};              ///< of the hashes by which prefixes are found: random where tenants may be hostile
+  bool page_times = false;          ///< counts how long pages stay, see Engine::page_times; needs a clock
   std::uint32_t kept_states = 0;    ///< states of recurrent or windowed models, from which later requests resume
   std::uint32_t model = 0;          ///< the host's number of the model, which rows of slots and keys of prefixes hold
   DType kv_type = DType::f16;       ///< f32, f16, bf16, q8_0 or q4_0, see KvPage
@@ -76,6 +77,8 @@ struct EngineOptions {
   if (o.threads == 0 || o.threads > 1024) return bad("threads", o.threads, "1..1024");
   if (o.step_latency_ns != 0 && o.clock.now == nullptr)
     return fail(Errc::invalid_argument, "step_latency_ns is ", o.step_latency_ns, ", which needs a clock");
+  if (o.page_times && o.clock.now == nullptr)
+    return fail(Errc::invalid_argument, "page_times is set, which needs a clock");
   if (!is_dtype(static_cast<std::uint8_t>(o.kv_type)))
     return bad("kv_type", static_cast<std::uint8_t>(o.kv_type), kPageTypeNames);
   if (!KvPage::stores(o.kv_type))

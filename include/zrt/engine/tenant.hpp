@@ -2,12 +2,15 @@
 // zrt/engine/tenant.hpp: whom an engine serves, what each may use, and what each has used.
 #pragma once
 
+#include <zrt/serve/page_times.hpp>
 #include <zrt/serve/quota.hpp>
 #include <zrt/serve/tenant_ledger.hpp>
 #include <zrt/serve/tenant_use.hpp>
 
 namespace zrt::inline ZRT_ABI {
 
+using serve::DurationCounts;
+using serve::PageTimes;
 using serve::ServiceClass;
 using serve::TenantLedger;
 using serve::TenantQuota;

@@ -184,6 +184,9 @@ template <class Rules = AllRules> class Scheduler {
     }
   }
 
+  /// Says what time it is to the pages, which count theirs with or without tenants.
+  void time_pages(std::uint64_t now) noexcept { s_.pages.pass_time(now); }
+
   /// Whether a session is open, and a tenant's.
   [[nodiscard]] bool has_session(Handle session, Handle tenant) const noexcept {
     const std::uint32_t row = s_.find_session(session);

@@ -5,6 +5,7 @@
 #include <zrt/core/vector.hpp>
 #include <zrt/serve/handle.hpp>
 #include <zrt/serve/page_meta.hpp>
+#include <zrt/serve/page_times.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
 
@@ -18,6 +19,7 @@ class SharedPages {
     SharedPages p(allocator);
     if (auto r = p.meta_.resize(pages); !r) return pass(r);
     if (auto r = p.links_.resize(pages); !r) return pass(r);
+    if (auto r = p.used_.resize(pages); !r) return pass(r);
     if (auto r = p.free_.reserve(pages); !r) return pass(r);
     for (std::uint32_t page = pages; page-- > 0;)
       if (auto r = p.free_.push_back(page); !r) return pass(r);
@@ -37,6 +39,7 @@ class SharedPages {
     const std::uint32_t page = free_.back();
     free_.pop_back();
     meta_[page] = {scope, 1, slot, 0, 0};
+    used_[page] = {now_, now_};
     return page;
   }
   /// One more slot lists a page of the tree.
@@ -47,6 +50,8 @@ class SharedPages {
       return;
     }
     if (meta_[page].references++ == 0) unlink(page);
+    if (is_timed(page)) times_.reuse_gap.add(now_ - used_[page].last);
+    used_[page].last = now_;
   }
   /// A slot lists the page no longer. `in_tree` keeps it as a cached one.
   void release(std::uint32_t page, bool in_tree) noexcept {
@@ -55,6 +60,7 @@ class SharedPages {
       return;
     }
     if (--meta_[page].references != 0) return;
+    used_[page].last = now_;
     if (in_tree)
       append(page);
     else
@@ -65,6 +71,10 @@ class SharedPages {
     if (page >= meta_.size() || !links_[page].cached) {
       ++misuses_;
       return;
+    }
+    if (is_timed(page)) {
+      times_.lifetime.add(now_ - used_[page].first);
+      times_.idle.add(now_ - used_[page].last);
     }
     unlink(page);
     free(page);
@@ -83,6 +93,10 @@ class SharedPages {
   [[nodiscard]] std::uint64_t released(std::uint32_t page) const noexcept { return links_[page].released; }
   [[nodiscard]] bool is_cached(std::uint32_t page) const noexcept { return links_[page].cached; }
 
+  /// Says what time it is, in nanoseconds from 1 on that do not go back. Without it no times are counted.
+  void pass_time(std::uint64_t now) noexcept { now_ = now > now_ ? now : now_; }
+  [[nodiscard]] const PageTimes& times() const noexcept { return times_; }
+
  private:
   struct Links {
     std::uint32_t previous = kNone;
@@ -91,7 +105,15 @@ class SharedPages {
     bool cached = false;
   };
 
-  explicit SharedPages(const Allocator& a) noexcept : meta_(a), links_(a), free_(a) {}
+  /// When a page was taken and when it was used last; 0: before time was counted.
+  struct Used {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+  };
+
+  explicit SharedPages(const Allocator& a) noexcept : meta_(a), links_(a), used_(a), free_(a) {}
+
+  [[nodiscard]] bool is_timed(std::uint32_t page) const noexcept { return used_[page].first != 0; }
 
   // The list of free pages never grows past its first reservation.
   void free(std::uint32_t page) noexcept {
@@ -114,12 +136,15 @@ class SharedPages {
 
   Vector<PageMeta> meta_;
   Vector<Links> links_;
+  Vector<Used> used_;
   Vector<std::uint32_t> free_;
   std::uint32_t oldest_ = kNone;
   std::uint32_t newest_ = kNone;
   std::uint32_t cached_ = 0;
   std::uint32_t misuses_ = 0;
   std::uint64_t releases_ = 0;
+  std::uint64_t now_ = 0;
+  PageTimes times_{};
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve
