@@ -619,6 +619,16 @@ def schemas_that_are_refused(s):
     for schema in ({"type": "string", "enum": [5]}, {"type": "array", "minItems": 1, "maxItems": 0}, {"required": "a"},
                    {"enum": list(range(5001))}):
         refused(s.chat(response_format=structured(schema)), 400, "response_format")
+    # Too deep, too many of a part, a list where a schema stands: said at once.
+    chain = {f"d{i}": {"type": "object", "properties": {"a": {"$ref": f"#/$defs/d{i + 1}"}}, "required": ["a"]} for i in range(80)}
+    began = time.monotonic()
+    for schema, word in (({"$ref": "#/$defs/d0", "$defs": {**chain, "d80": {"type": "null"}}}, "nested"),
+                         ({"type": "string", "maxLength": 10**6}, "maxLength"), ({"type": "array", "maxItems": 10**6}, "maxItems"),
+                         ({"type": "string", "pattern": "("}, "pattern"), ({"type": "array", "items": [{"type": "string"}]}, "items")):
+        answer = s.chat(response_format=structured(schema))
+        refused(answer, 400, "response_format")
+        assert word in answer[1]["error"]["message"], answer
+    assert time.monotonic() - began < 5
     fine(s.chat(response_format=structured({"enum": [f"value {i}" for i in range(5000)]})))
     fine(s.chat(response_format=structured({"anyOf": [{"type": "object", "properties": {f"p{i}": {"type": "null"}}}
                                                       for i in range(1000)]})))
