@@ -567,6 +567,7 @@ TEST_F(EngineTest, OptionsOutsideTheirRangeAreRefused) {
   refused([](EngineOptions& o) { o.chunk = 8; });
   refused([](EngineOptions& o) { o.chunk = 24; });
   refused([](EngineOptions& o) { o.step_latency_ns = 1, o.clock = {}; });
+  refused([](EngineOptions& o) { o.page_times = true, o.clock = {}; });
   refused([](EngineOptions& o) { o.chunk = 16384; });
   refused([](EngineOptions& o) { o.kv_type = DType::q5_0; });
   refused([](EngineOptions& o) { o.kv_type = DType::si32; });
