@@ -3,7 +3,7 @@
 """Measures `zrt serve` beside llama.cpp's llama-server: the same file, threads, context, slots and requests, in turn.
 
 Three figures: tokens per second at 1 to 64 clients whose prompts and answers have the lengths of chats; the time to the
-first token of a short request while another client's long prompt is computed; and the processor time that zrt's threads
+first token of a short request while another client's long prompt is computed, by the clock and in processor time; and the time that zrt's threads
 other than the engine's take for a streamed token.
 """
 import argparse
@@ -147,7 +147,8 @@ def throughput(server, o, clients):
 
 
 def first_tokens(server, o, keys):
-    """Seconds to the first token of short requests, alone and while long prompts of another client are computed."""
+    """Seconds to the first token of short requests and the server's processor time in them, alone and while long prompts of
+    another client are computed. On a machine that does much else the processor time says what the server had to do first."""
     chat, batch = keys or (None, None)
     r, ends, busy = random.Random(5), threading.Event(), threading.Event()
 
@@ -167,15 +168,16 @@ def first_tokens(server, o, keys):
             # Some way into the prompt.
             time.sleep(r.random() * 0.2)
             sure = not while_busy or busy.is_set()
-            began = time.monotonic()
+            spent, began = server.cpu_seconds(), time.monotonic()
             answer = ask(server, prompt_of(r, o.vocabulary, 20), 2, stream=True, key=chat)
             line = answer.readline()
             while not line.startswith(b"data: "):
                 line = answer.readline()
             took = time.monotonic() - began
+            computed = sum(now - spent.get(thread, 0) for thread, now in server.cpu_seconds().items())
             answer.read()
             if sure:
-                found.append(took)
+                found.append((took, computed))
         return found
     alone = measure(40, False)
     thread = threading.Thread(target=long_client)
@@ -225,15 +227,24 @@ def compare_throughput(o):
         print(f"| {clients} | " + " | ".join("; ".join(column) for column in zip(*rows)) + " |", flush=True)
 
 
+def show_first_tokens(name, found):
+    print(f"{name}:", flush=True)
+    for where, pairs in zip(("alone", "beside"), found):
+        for what, values in zip(("by the clock", "processor time"), zip(*pairs)):
+            print(f"  {where}, {what}: {milliseconds(values)}", flush=True)
+
+
 def compare_first_tokens(o):
     print("Time to the first token of 20 tokens: alone, and beside a long prompt.")
     with tempfile.NamedTemporaryFile("w", suffix=".json") as keys:
         json.dump(KEYS, keys)
         keys.flush()
         with of_zrt(o, 4, o.long + 256, keys.name) as server:
-            print("zrt:", *map(milliseconds, first_tokens(server, o, [t["keys"][0] for t in KEYS["tenants"]])), sep="\n  ", flush=True)
+            show_first_tokens("zrt", first_tokens(server, o, [t["keys"][0] for t in KEYS["tenants"]]))
+    if o.peer is None:
+        return
     with of_peer(o, 4, o.long + 256) as server:
-        print("llama-server:", *map(milliseconds, first_tokens(server, o, None)), sep="\n  ", flush=True)
+        show_first_tokens("llama-server", first_tokens(server, o, None))
 
 
 def show_http_time(o):
@@ -257,7 +268,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--program", required=True, help="the program zrt")
     parser.add_argument("--beside", nargs="*", default=[], help="other builds of zrt, whose HTTP layer is measured in turn")
-    parser.add_argument("--peer", help="llama.cpp's llama-server; every part but http needs it")
+    parser.add_argument("--peer", help="llama.cpp's llama-server; throughput needs it")
     parser.add_argument("--port", type=int, default=18080, help="of the peer")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 4, 16, 64])
@@ -270,7 +281,7 @@ def main():
     parser.add_argument("--long", type=int, default=8192, help="tokens of the long prompt")
     parser.add_argument("--samples", type=int, default=100)
     o = parser.parse_args()
-    if o.peer is None and o.parts != ["http"]:
+    if o.peer is None and "throughput" in o.parts:
         parser.error("--peer is missing")
     print(f"{o.threads} thread(s), load {os.getloadavg()[0]:.1f} at the start", flush=True)
     for part in o.parts:
