@@ -3,8 +3,8 @@
 """Measures `zrt serve` beside llama.cpp's llama-server: the same file, threads, context, slots and requests, in turn.
 
 Three figures: tokens per second at 1 to 64 clients whose prompts and answers have the lengths of chats; the time to the
-first token of a short request while another client's long prompt is computed, by the clock and in processor time; and the time that zrt's threads
-other than the engine's take for a streamed token.
+first token of a short request while another client's long prompt is computed, by the clock and in processor time; and the
+processor time that zrt's threads other than the engine's take for a streamed token.
 """
 import argparse
 import http.client
