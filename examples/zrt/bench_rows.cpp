@@ -82,13 +82,15 @@ zrt::Result<Timed> time_decode(Model& model, const BenchLoad& load) {
   const std::uint32_t prompt = std::max(load.depth, 1u);
   for (std::uint32_t r = 0; r <= load.repetitions; ++r) {
     if (auto s = submit_all(model, load, prompt, load.tokens + 1); !s) return zrt::pass(s);
-    std::uint32_t heard = 0;
+    // Behind a step that gave every sequence a token no prompt is left to read.
+    bool decoding = false;
     for (std::size_t left = load.batch; left != 0;) {
-      const bool decoding = heard >= load.batch;
-      const std::uint32_t before = heard;
+      std::uint32_t heard = 0;
       const auto seconds = timed_step(model, left, heard);
       if (!seconds) return zrt::pass(seconds);
-      if (r != 0 && decoding && heard - before == load.batch) timed.seconds.push_back(*seconds);
+      const bool all = heard == load.batch;
+      if (r != 0 && decoding && all) timed.seconds.push_back(*seconds);
+      decoding = all;
     }
   }
   const double positions = prompt + (load.tokens + 1.0) / 2.0;
