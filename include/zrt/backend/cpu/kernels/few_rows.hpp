@@ -79,7 +79,7 @@ void few_runs(const PackedWeight& w, const std::byte* const* group, const Activa
   });
 }
 
-/// Products of groups of blocks of kParts parts with few rows, kMost in a tile, without a panel.
+/// Products of groups of blocks of kParts parts with few rows, at most kMost in a tile, without a panel.
 template <std::size_t kGroups, std::size_t kMost, std::size_t kParts, Codes kCodes, class Words>
 void few_parts(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {

@@ -51,7 +51,7 @@
 #endif
 
 /// for (std::size_t i = 0; i < count; ++i), which is gone after compilation, so that arrays indexed by `i` stay in
-/// registers. `count` is a constant.
+/// registers. `count` is a constant, at most 64.
 #if defined(__clang__)
 #define ZRT_UNROLL(i, count) ZRT_PRAGMA(clang loop unroll(full)) for (std::size_t i = 0; i < (count); ++i)
 #else
