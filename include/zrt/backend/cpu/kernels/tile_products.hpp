@@ -19,9 +19,10 @@
 #if ZRT_VARIANT == 4
 
 /// Whether these activation rows take less time in tiles: not a few, whose codes vectors read without a panel, nor runs of
-/// sixteen, whose tiles would be a quarter full.
+/// sixteen, whose tiles would be a quarter full. Blocks of 256 take longest to unpack for tiles, most of all with offsets.
 [[nodiscard]] inline bool prefers_tiles(const PackedForm& form, std::uint32_t rows) noexcept {
-  return form.run != 16 && rows >= 12;
+  if (form.part == 0) return form.run != 16 && rows >= 12;
+  return rows >= (form.has_offset ? 24 : 16);
 }
 
 /// Activation rows that meet a panel: more take their sums out of the first-level cache, and twice the stack.
@@ -49,21 +50,22 @@ struct RowTiles {
 
 // Registers: activations in 0, weights in 1, sums from 2 on.
 
-/// One block of 256 of one or two groups: weights times their factors, and factors of the offsets.
+/// One block of 256 of one or two groups: weights times their factors, and pairs of factors of the offsets.
 struct PartTilePanel {
   static constexpr std::size_t kChunks = 4;  ///< of 64 elements
 
   alignas(64) std::byte low[2][kChunks][1024];
   alignas(64) std::byte high[2][kChunks][1024];
-  alignas(64) std::byte offset[2][kChunks][1024];
+  alignas(64) std::int32_t offset_pairs[2][8][16];  ///< pair_of factors of offsets
   alignas(64) float scales[2][16];
   alignas(64) float offsets[2][16];
+
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 offset_pair(std::size_t g, std::size_t j) const noexcept {
+    return load_i32(offset_pairs[g][j]);
+  }
 };
 
-/// A signed byte of each row in every byte of its lane, or in both halves.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 repeat_bytes(I32 rows) noexcept {
-  return imul(iand(rows, splat_i32(0xff)), splat_i32(0x01010101));
-}
+/// A signed byte of each row in both halves of its lane.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 repeat_halves(I32 rows) noexcept {
   return ior(iand(rows, splat_i32(0xffff)), shift_left<16>(rows));
 }
@@ -85,66 +87,66 @@ inline void fill_part_tiles(const PackedForm& form, const std::byte* block, cons
         store_i32(panel.low[g][chunk] + 64 * i, product.low);
         store_i32(panel.high[g][chunk] + 64 * i, product.high);
       }
-      if (!form.has_offset) continue;
-      const I32 offset = repeat_bytes(load_i8(factors + form.factor_bytes() + 16 * part));
-      for (std::size_t i = word; i < word + words; ++i) store_i32(panel.offset[g][chunk] + 64 * i, offset);
     }
   }
   store(panel.scales[g], load_scales(form.scale, block + form.scales_at()));
-  if (form.has_offset) store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
+  if (!form.has_offset) return;
+  for (std::size_t j = 0; j < 128 / form.part; ++j)
+    store_i32(panel.offset_pairs[g][j], factor_pair(factors + form.factor_bytes() + 32 * j));
+  store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
 }
 
 /// The registers of a group's sums.
 template <std::size_t kGroup> struct PartSums {
-  static constexpr int kLow = 2 + 3 * static_cast<int>(kGroup);
+  static constexpr int kLow = 2 + 2 * static_cast<int>(kGroup);
   static constexpr int kHigh = kLow + 1;
-  static constexpr int kOffset = kLow + 2;
 };
 /// The stored sums of a tile's groups.
 struct PartTileSums {
   alignas(64) TileSums low[2];
   alignas(64) TileSums high[2];
-  alignas(64) TileSums offset[2];
 };
 
 /// Adds the products of 64 elements of one group.
-template <std::size_t kGroup, bool kOffset>
-ZRT_ALWAYS_INLINE void part_dots(const PartTilePanel& panel, std::size_t chunk) noexcept {
+template <std::size_t kGroup> ZRT_ALWAYS_INLINE void part_dots(const PartTilePanel& panel, std::size_t chunk) noexcept {
   using Sums = PartSums<kGroup>;
   tile_load<1>(panel.low[kGroup][chunk], kTileRowBytes);
   tile_dot<Sums::kLow, 0, 1>();
   tile_load<1>(panel.high[kGroup][chunk], kTileRowBytes);
   tile_dot<Sums::kHigh, 0, 1>();
-  if constexpr (!kOffset) return;
-  tile_load<1>(panel.offset[kGroup][chunk], kTileRowBytes);
-  tile_dot<Sums::kOffset, 0, 1>();
 }
-template <std::size_t kGroup, bool kOffset> ZRT_ALWAYS_INLINE void zero_part_sums() noexcept {
-  using Sums = PartSums<kGroup>;
-  tile_zero<Sums::kLow>();
-  tile_zero<Sums::kHigh>();
-  if constexpr (kOffset) tile_zero<Sums::kOffset>();
+template <std::size_t kGroup> ZRT_ALWAYS_INLINE void zero_part_sums() noexcept {
+  tile_zero<PartSums<kGroup>::kLow>();
+  tile_zero<PartSums<kGroup>::kHigh>();
 }
-template <std::size_t kGroup, bool kOffset> ZRT_ALWAYS_INLINE void store_part_sums(PartTileSums& to) noexcept {
-  using Sums = PartSums<kGroup>;
-  tile_store<Sums::kLow>(to.low[kGroup]);
-  tile_store<Sums::kHigh>(to.high[kGroup]);
-  if constexpr (kOffset) tile_store<Sums::kOffset>(to.offset[kGroup]);
+template <std::size_t kGroup> ZRT_ALWAYS_INLINE void store_part_sums(PartTileSums& to) noexcept {
+  tile_store<PartSums<kGroup>::kLow>(to.low[kGroup]);
+  tile_store<PartSums<kGroup>::kHigh>(to.high[kGroup]);
 }
 
-/// Advances the chains of rows from..to-1 of a tile; d: the rows' scales, `stride` apart.
+/// What the steps of a block's chains read of the activation rows of a tile.
+struct PartSteps {
+  const float* d;           ///< [row][blocks of a row]
+  const std::int32_t* sum;  ///< [row][blocks of a row][parts] sums of a part's integers
+  std::size_t blocks;       ///< of a row
+  std::size_t parts;
+};
+
+/// Advances the chains of rows from..to-1 of a tile.
 template <std::size_t kGroups, bool kOffset>
 ZRT_ALWAYS_INLINE void part_steps(const PartTilePanel& panel, const PartTileSums& tile, std::uint32_t from,
-                                  std::uint32_t to, const float* d, std::size_t stride,
-                                  float (*const (&sums)[2])[16]) noexcept {
-  for (std::size_t g = 0; g < kGroups; ++g) {
-    const F32 scale = load(panel.scales[g]);
-    const F32 offset = load(panel.offsets[g]);
-    for (std::uint32_t r = from; r < to; ++r) {
-      const F32 of_row = splat(d[r * stride]);
+                                  std::uint32_t to, const PartSteps& x, float (*const (&sums)[2])[16]) noexcept {
+  for (std::uint32_t r = from; r < to; ++r) {
+    const F32 of_row = splat(x.d[r * x.blocks]);
+    I32 offsets[kGroups];
+    if constexpr (kOffset) {
+      const std::int32_t* const sum = x.sum + r * x.blocks * x.parts;
+      x.parts == 8 ? offset_sums<kGroups, 8>(panel, sum, offsets) : offset_sums<kGroups, 16>(panel, sum, offsets);
+    }
+    ZRT_UNROLL (g, kGroups) {
       const I32 total = iadd(load_i32(tile.low[g][r]), shift_left<8>(load_i32(tile.high[g][r])));
-      F32 acc = fma(scale * of_row, to_f32(total), load(sums[g][r]));
-      if constexpr (kOffset) acc = fma(offset * of_row, to_f32(load_i32(tile.offset[g][r])), acc);
+      F32 acc = fma(load(panel.scales[g]) * of_row, to_f32(total), load(sums[g][r]));
+      if constexpr (kOffset) acc = fma(load(panel.offsets[g]) * of_row, to_f32(offsets[g]), acc);
       store(sums[g][r], acc);
     }
   }
@@ -156,11 +158,11 @@ using TiledSums = float (*)[kTiledRows][16];
 /// Products of block `b` with activation rows first..first+tiles.rows-1. The chains of a tile advance between the
 /// products of the next one.
 template <std::size_t kGroups, bool kOffset>
-void part_tiles(const PartTilePanel& panel, std::size_t b, const Activations& x, std::uint32_t first,
+void part_tiles(const PartTilePanel& panel, std::size_t parts, std::size_t b, const Activations& x, std::uint32_t first,
                 const RowTiles& tiles, TiledSums sums) noexcept {
   const std::size_t blocks = x.cols / kWideGroup;
   const std::int8_t* const q = x.wide_q + std::uint64_t{first} * x.cols + b * kWideGroup;
-  const float* const d = x.wide_d + std::uint64_t{first} * blocks + b;
+  const std::int32_t* const part_sums = parts == 8 ? x.wide_sum : x.wide_half_sum;
   PartTileSums stored;
   constexpr auto kChunks = static_cast<std::uint32_t>(PartTilePanel::kChunks);
   const std::uint32_t share = (tiles.height + kChunks - 1) / kChunks;
@@ -170,22 +172,21 @@ void part_tiles(const PartTilePanel& panel, std::size_t b, const Activations& x,
     const std::uint32_t from = chunk * share < repeated ? repeated : chunk * share;
     const std::uint32_t to = (chunk + 1) * share < tiles.height ? (chunk + 1) * share : tiles.height;
     float(*const at[2])[16]{sums[0] + row, sums[kGroups - 1] + row};
-    part_steps<kGroups, kOffset>(panel, stored, from, to, d + row * blocks, blocks, at);
+    const std::uint64_t block = (std::uint64_t{first} + row) * blocks + b;
+    const PartSteps of_rows{x.wide_d + block, part_sums + block * parts, blocks, parts};
+    part_steps<kGroups, kOffset>(panel, stored, from, to, of_rows, at);
   };
   for (std::uint32_t tile = 0; tile < tiles.tiles; ++tile) {
-    zero_part_sums<0, kOffset>();
-    if constexpr (kGroups == 2) zero_part_sums<1, kOffset>();
+    zero_part_sums<0>();
+    if constexpr (kGroups == 2) zero_part_sums<1>();
     for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) {
       tile_load<0>(q + std::uint64_t{tiles.first(tile)} * x.cols + 64 * chunk, x.cols);
-      part_dots<0, kOffset>(panel, chunk);
-      if constexpr (kGroups == 2) part_dots<1, kOffset>(panel, chunk);
-      if (tile + 1 < tiles.tiles)
-        for (std::uint32_t r = 0; r < tiles.height; ++r)
-          __builtin_prefetch(q + std::uint64_t{tiles.first(tile + 1) + r} * x.cols + 64 * chunk, 0, 3);
+      part_dots<0>(panel, chunk);
+      if constexpr (kGroups == 2) part_dots<1>(panel, chunk);
       if (tile != 0) advance(tile - 1, chunk);
     }
-    store_part_sums<0, kOffset>(stored);
-    if constexpr (kGroups == 2) store_part_sums<1, kOffset>(stored);
+    store_part_sums<0>(stored);
+    if constexpr (kGroups == 2) store_part_sums<1>(stored);
   }
   for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) advance(tiles.tiles - 1, chunk);
 }
@@ -196,18 +197,19 @@ void part_tile_products(const PackedWeight& w, const std::byte* const* group, co
   TileSizes sizes;
   sizes.set(0, tiles.height, kTileRowBytes);
   sizes.set(1, kMostTileRows, kTileRowBytes);
-  for (std::size_t i = 2; i < 8; ++i) sizes.set(i, tiles.height, kTileRowBytes);
+  for (std::size_t i = 2; i < 6; ++i) sizes.set(i, tiles.height, kTileRowBytes);
   const Tiles registers(sizes);
   PartTilePanel panel;
   const std::size_t stride = w.form->block_bytes();
+  const std::size_t parts = kWideGroup / w.form->part;
   for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
     for (std::size_t g = 0; g < kGroups; ++g)
       fill_part_tiles(*w.form, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), read, g,
                       panel);
     if (w.form->has_offset)
-      part_tiles<kGroups, true>(panel, b, x, first, tiles, sums);
+      part_tiles<kGroups, true>(panel, parts, b, x, first, tiles, sums);
     else
-      part_tiles<kGroups, false>(panel, b, x, first, tiles, sums);
+      part_tiles<kGroups, false>(panel, parts, b, x, first, tiles, sums);
   }
 }
 
