@@ -155,6 +155,30 @@ TEST(BatchPlanner, APromptWithAllRowsStaysWithinTheRows) {
   }
 }
 
+TEST(BatchPlanner, APromptThatIsToldHasRowsFromWhereItStopped) {
+  BatchPlanner p = planner({.slots = 2, .chunk = 64, .prefill_rows = 5});
+  Sequence told = sequence(0, 20, 0, 0);
+  told.scored = 19;
+  told.told = 7;
+  Sequence plain = sequence(1, 30, 0, 0);
+  Sequence* all[] = {&told, &plain};
+  const std::uint32_t cuts[] = {11, 30};
+  const exec::Batch batch = p.plan(all, nullptr, cuts);
+  ASSERT_EQ(batch.rows.size(), 5u);
+  EXPECT_EQ(batch.tokens.size(), 11u + 30u) << "the other has the row that is left";
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(p.origins()[i].position, 7 + i);
+    EXPECT_EQ(batch.requests[i].active, 0u);
+    EXPECT_EQ(batch.requests[i].reads_logits, 1u);
+  }
+  EXPECT_EQ(batch.requests[4].active, 1u);
+  EXPECT_EQ(batch.requests[4].reads_logits, 0u);
+  told.told = 11;
+  Sequence* alone[] = {&told, nullptr};
+  EXPECT_EQ(p.plan(alone, nullptr, kAll).tokens.size(), 5u) << "as many as there are rows";
+  EXPECT_EQ(p.origins().back().position, 15u);
+}
+
 TEST(BatchPlanner, PenaltiesSeeTheLastTokensAndBiasesGoWithTheirRow) {
   BatchPlanner p = planner({.slots = 2, .chunk = 16, .prefill_rows = 2, .history = 8, .biases = 4});
   Sequence a = sequence(0, 10, 2, 11);

@@ -452,6 +452,48 @@ TEST(TenantScheduler, PromptsOfOthersHaveTheTimeThatAnAnswerLeaves) {
   }
 }
 
+TEST(TenantScheduler, PromptsThatAreToldShareTheRowsOfAStep) {
+  for (const std::uint32_t rows : {0u, 5u, 16u}) {
+    SchedulerLimits limits = four_slots();
+    limits.scored_rows = rows;
+    Bench bench(limits);
+    const Handle tenant = bench.tenant(ServiceClass::standard);
+    std::vector<Arrival> all{bench.request(tenant, 40, 2), bench.request(tenant, 41, 2), bench.request(tenant, 33, 2)};
+    all[0].scored = 39;
+    all[1].scored = 40;
+    StepPlan plan = bench.step(all);
+    std::uint32_t steps = 0;
+    for (; bench.scheduler.ledger(tenant)->requests_finished != 3; ++steps) {
+      ASSERT_LT(steps, 90u) << rows << " rows: a prompt does not move on";
+      std::uint32_t told = 0;
+      for (const PlannedRun& run : plan.runs) {
+        const RequestRow& r = bench.scheduler.state().requests[row_of(run.request)];
+        if (r.scored == 0 && !run.decode) EXPECT_EQ(run.count, 33u) << "another prompt is read as ever";
+        if (r.scored != 0 && !run.decode) told += run.count;
+      }
+      EXPECT_LE(told, rows + 2);
+      plan = bench.step();
+    }
+    EXPECT_GE(steps, 79 / (rows + 2));
+  }
+}
+
+TEST(TenantScheduler, NoPrefixStandsInForAPromptThatIsTold) {
+  Bench bench(two_slots());
+  const Handle tenant = bench.tenant(ServiceClass::standard);
+  bench.step({bench.request(tenant, 40, 1)});
+  bench.step();
+  Arrival told = bench.request(tenant, 40, 1);
+  told.scored = 39;
+  const StepPlan first = bench.step({told});
+  ASSERT_EQ(first.runs.size(), 1u);
+  EXPECT_EQ(first.runs[0].begin, 0u);
+  for (int i = 0; i < 40; ++i) bench.step();
+  const StepPlan plain = bench.step({bench.request(tenant, 40, 1)});
+  ASSERT_EQ(plain.runs.size(), 1u);
+  EXPECT_EQ(plain.runs[0].begin, 32u);
+}
+
 TEST(TenantScheduler, AnInteractivePromptIsNotCutForAnInteractiveAnswer) {
   Bench bench(four_slots());
   const Handle user = bench.tenant(ServiceClass::interactive);

@@ -20,7 +20,7 @@ namespace zrt::inline ZRT_ABI::detail {
 /// One submitted request: its sequence, its text on the way out, its limits.
 struct ActiveRequest {
   ActiveRequest(RequestId request, const Allocator& a) noexcept
-      : id(request), sequence(a), stops(a), best(a), drawn(a) {}
+      : id(request), sequence(a), stops(a), best(a), prompt_best(a), drawn(a) {}
 
   RequestId id;
   serve::Sequence sequence;
@@ -28,6 +28,7 @@ struct ActiveRequest {
   std::optional<text::Detokenizer> text;
   std::optional<text::grammar::Matcher> matcher;  ///< of a request with a grammar
   Vector<TokenProbability> best;
+  Vector<TokenProbability> prompt_best;  ///< of a request whose prompt is told; else empty
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{};
   std::uint32_t max_tokens = 0;
   std::uint32_t generated = 0;
@@ -48,6 +49,7 @@ struct ActiveRequest {
   bool paused = false;                       ///< its client does not read
   bool began = false;                        ///< it had a slot
   bool silent = false;                       ///< its callable hears nothing more
+  bool told_first = false;                   ///< the prompt's first token
 
   /// Of whoever made the step's guesses.
   [[nodiscard]] serve::DraftLength& luck() noexcept { return model_guesses ? model_luck : ngram_luck; }
@@ -158,9 +160,12 @@ struct ActiveRequest {
       return fail(Errc::invalid_argument, "the logit bias of token ", bias.token, " is ",
                   bias.bias > 0.0f ? "infinity" : "NaN", ", expected a finite number, or -infinity for never");
   }
-  if (request.log_probabilities > vocabulary)
-    return fail(Errc::invalid_argument, request.log_probabilities, " log-probabilities, the vocabulary has ",
-                vocabulary);
+  for (const std::uint32_t most : {request.log_probabilities, request.prompt_log_probabilities})
+    if (most > vocabulary)
+      return fail(Errc::invalid_argument, most, " log-probabilities, the vocabulary has ", vocabulary);
+  if (request.prompt_log_probabilities != 0 && !request.embeddings.empty())
+    return fail(Errc::invalid_argument, "prompt_log_probabilities is ", request.prompt_log_probabilities,
+                " of a prompt with embeddings, which have no probability; expected 0");
   const std::uint64_t latency = request.step_latency_ns != 0 ? request.step_latency_ns : options.step_latency_ns;
   if (latency != 0 && options.clock.now == nullptr)
     return fail(Errc::invalid_argument, "step_latency_ns is ", latency, ", which needs a clock; the engine has none");
@@ -199,6 +204,8 @@ struct ActiveRequest {
     longest_sure = longest_text + stop.size() > longest_sure ? longest_text + stop.size() : longest_sure;
   if (auto r = a.drawn.reserve(std::size_t{1} + options.draft_tokens, longest_sure); !r) return pass(r);
   if (auto r = a.best.resize(request.log_probabilities); !r) return pass(r);
+  if (auto r = a.prompt_best.resize(request.prompt_log_probabilities); !r) return pass(r);
+  if (!a.prompt_best.empty()) a.sequence.scored = a.sequence.prompt_tokens - 1;
   if (tokenizer != nullptr) {
     a.text.emplace(*tokenizer);
     if (auto r = a.text->reserve(longest_token); !r) return pass(r);

@@ -322,6 +322,8 @@ template <class B, class Families, class O> class EngineCore {
       return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(), " bytes of state, expected ",
                   state);
     if (request.grammar != nullptr) return fail(Errc::unimplemented, "a restored request takes no grammar");
+    if (request.prompt_log_probabilities != 0)
+      return fail(Errc::unimplemented, "a restored request tells no log-probabilities of its prompt");
     if (request.tenant != TenantId{}) return fail(Errc::unimplemented, "a restored request is the host's");
     if (auto r = serving_.expect_session(request.session, request.tenant); !r) return pass(r);
     auto made = make_request(request, snapshot->tokens.span());
@@ -474,6 +476,8 @@ template <class B, class Families, class O> class EngineCore {
       return fail(Errc::unimplemented, "a recording of a run holds no adapters");
     if (exec::WatchesRuns<O> && request.grammar != nullptr)
       return fail(Errc::unimplemented, "a recording of a run holds no grammar");
+    if (exec::WatchesRuns<O> && request.prompt_log_probabilities != 0)
+      return fail(Errc::unimplemented, "a recording of a run holds no log-probabilities of prompts");
     const RoundingMode rounding;  // merges compare scores, and a request's numbers are compared
     if (!request.tokens.empty()) return make_request(request, request.tokens);
     const text::Tokenizer* tokenizer = model_.tokenizer();
@@ -519,7 +523,10 @@ template <class B, class Families, class O> class EngineCore {
     // Only a step of a single request may stop halfway.
     auto completed = run_batch(plan, serving_.running() == 1 ? stop : exec::StopPoll{});
     if (!completed || !*completed) return give_up(plan, completed, on_token, stop);
-    const Result<void> taken = outcomes_.take(plan, planner_->origins());
+    // What the host computes for prompts that are told makes the step longer: it counts in their pace.
+    const std::uint64_t began = took_ != 0 && outcomes_.tells_prompts(plan) ? model_.options().clock() : 0;
+    const Result<void> taken = outcomes_.take(plan, planner_->origins(), on_token);
+    if (began != 0) took_ += model_.options().clock() - began;
     serving_.scheduler().settle(outcomes_.first(plan.runs.size()), took_);
     serving_.audit();
     news_.tell(on_token);

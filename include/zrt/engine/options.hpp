@@ -25,7 +25,8 @@ struct EngineOptions {
   std::uint32_t context = 0;          ///< positions per slot; 0: the model's own, at most 4096
   std::uint32_t chunk = 512;          ///< most prompt tokens in one step, a multiple of 16
   std::uint64_t step_latency_ns = 0;  ///< target of requests that name none; see Request::step_latency_ns
-  std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
+  std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots. See also
+                                      ///< Request::prompt_log_probabilities
   std::uint32_t draft_tokens = 0;     ///< guessed tokens that a step may check beside those it computes; 0: none
   std::uint32_t queue = 1024;         ///< requests that may wait
   std::uint64_t slow_client_ns =

@@ -59,7 +59,8 @@ struct Request {
   /// not. For an engine that was opened with EngineOptions::given_embeddings.
   Span<const EmbeddingSpan> embeddings{};
   bool parse_special = false;      ///< control tokens written in the prompt count as such
-  std::uint32_t max_tokens = 128;  ///< generated tokens; 0 ends the request before the model reads it
+  std::uint32_t max_tokens = 128;  ///< generated tokens; 0 ends the request before the model reads it, but see
+                                   ///< prompt_log_probabilities
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};
@@ -70,6 +71,14 @@ struct Request {
   /// the context is a beginning.
   const text::grammar::TokenGrammar* grammar = nullptr;
   std::uint32_t log_probabilities = 0;  ///< report this many most likely tokens with each token
+  /// Tell the tokens of the prompt too (Token::in_prompt), before the first generated one, each with this many most likely
+  /// tokens at its place; 0: none. The first has no such list. Then max_tokens 0 reads the prompt, and counts as 1 against
+  /// a tenant's context. The numbers are those of Engine::evaluate, in chunks of any size.
+  ///
+  /// The prompt is read in place of any cached prefix. A step reads as many such tokens as have a row at the head:
+  /// EngineOptions::logit_rows less the slots, and one of each slot. A preempted request tells none of them twice. For a
+  /// client that does not read, reading stops behind a step. Not for prompts with embeddings.
+  std::uint32_t prompt_log_probabilities = 0;
   /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at
   /// the rate measured so far, but to no fewer than 16 tokens; beside the answer of an interactive tenant it cuts those of
   /// the other classes to as few as keep the answer's gaps even, however short the time. 0: the engine's option. The
@@ -109,12 +118,13 @@ struct TokenProbability {
   float log_probability = 0.0f;
 };
 
-/// One generated token, as a callable receives it. Views hold until the callable returns.
+/// One token, as a callable receives it: generated, or of a prompt that is told. Views hold until the callable returns.
 struct Token {
   std::int32_t id = kNoToken;                ///< kNoToken for held-back text that comes with the finish
   std::string_view text{};                   ///< whole UTF-8 characters that no stop string can take back; often none
   Span<const TokenProbability> best{};       ///< most likely first, if asked for
   float log_probability = 0.0f;              ///< of `id`, where `best` was asked for, among those or not
+  bool in_prompt = false;                    ///< a token of the prompt, without text; of the first `best` is empty
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
   const Error* error = nullptr;              ///< why, with FinishReason::failed
   std::uint64_t retry_after_ns = 0;          ///< of a request that a full queue refused: when one may find room

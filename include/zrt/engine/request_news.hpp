@@ -101,7 +101,7 @@ template <class B, class O, class Model> class RequestNews {
   /// Prepares the first `count` of those that arrived, which the step reads, and returns how many of them the scheduler
   /// hears of: these stand first. `place(request) -> Result<void>` finds what a request needs; without that it fails.
   ///
-  /// Others end that may have no further token: those with max_tokens 0, and restored ones that already have max_tokens.
+  /// Others end that may have no further token: those with max_tokens 0 whose prompt is not told, and restored ones that already have max_tokens.
   /// All others end with their last token. Their tenant answers for them all the same.
   template <class Place>
   [[nodiscard]] std::size_t read(std::size_t count, const Place& place, const OnToken& on_token) noexcept {
@@ -112,7 +112,7 @@ template <class B, class O, class Model> class RequestNews {
       if (const Result<void> placed = place(*next); !placed) {
         next->finish = FinishReason::failed;
         next->error = placed.error();
-      } else if (next->generated >= next->max_tokens) {
+      } else if (next->generated >= next->max_tokens && next->prompt_best.empty()) {
         pass_empty(*next);
       } else {
         all[kept++] = std::move(next);

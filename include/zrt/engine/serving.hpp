@@ -233,6 +233,9 @@ template <class B> class Serving {
     arrival.prompt = a.sequence.prompt_tokens;
     const std::uint32_t room = context_ + 1 - a.sequence.prompt_tokens;
     arrival.most = a.max_tokens < room ? a.max_tokens : room;
+    // Behind a prompt that is only told stands a token that is not drawn.
+    if (arrival.most == 0 && !a.prompt_best.empty()) arrival.most = 1;
+    arrival.scored = a.sequence.scored;
     arrival.adapter = static_cast<std::uint32_t>(a.adapter);
     arrival.shares = shares_prefixes_ && a.sequence.given.empty();
     return arrival;
@@ -370,6 +373,7 @@ template <class B> class Serving {
     l.context = context_ + 1;  // the last token is never computed
     l.step_tokens = sizes.prefill_tokens;
     l.draft_tokens = options.draft_tokens;
+    l.scored_rows = sizes.prefill_rows - sizes.slots;
     l.recurrent = slots_->own_bytes(kPageTokens) != 0;
     l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <zrt/core/rounding_mode.hpp>
+#include <zrt/engine/callables.hpp>
 #include <zrt/engine/choose_within.hpp>
 #include <zrt/engine/delivery.hpp>
 #include <zrt/engine/log_probabilities.hpp>
 #include <zrt/engine/serving.hpp>
 #include <zrt/exec/run_observer.hpp>
 #include <zrt/serve/batch_planner.hpp>
+
+#include <utility>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -39,14 +42,24 @@ template <class B, class O, class Model> class StepOutcomes {
   void begin(const serve::StepPlan& plan) noexcept {
     for (std::size_t i = 0; i < plan.runs.size(); ++i) run_of_[plan.runs[i].slot] = static_cast<std::uint32_t>(i);
   }
-  /// Notes what came of each run. A failing request must not cost others their tokens: all are noted before the error is
-  /// returned.
-  [[nodiscard]] Result<void> take(const serve::StepPlan& plan, Span<const serve::RowOrigin> origins) noexcept {
+  /// Whether the step has rows of prompts that are told.
+  [[nodiscard]] bool tells_prompts(const serve::StepPlan& plan) noexcept {
+    for (const serve::PlannedRun& run : plan.runs)
+      if (!run.decode && serving_.request(run.request)->sequence.tells()) return true;
+    return false;
+  }
+  /// Notes what came of each run, and tells tokens of prompts. A failing request must not cost others their tokens: all
+  /// are noted before the error is returned.
+  [[nodiscard]] Result<void> take(const serve::StepPlan& plan, Span<const serve::RowOrigin> origins,
+                                  const OnToken& on_token) noexcept {
     for (std::size_t i = 0; i < plan.runs.size(); ++i) outcomes_[i] = check_run(plan.runs[i]);
     Result<void> taken{};
     for (std::size_t row = 0; row < origins.size(); ++row) {
       const std::uint32_t index = run_of_[origins[row].sequence];
-      if (auto r = take_row(plan.runs[index], origins[row].position, row, outcomes_[index]); !r && taken) taken = r;
+      const std::uint32_t position = origins[row].position;
+      Result<void> r = tell_prompt(plan.runs[index], position, row, outcomes_[index], on_token);
+      if (r) r = take_row(plan.runs[index], position, row, outcomes_[index]);
+      if (!r && taken) taken = r;
     }
     for (std::size_t i = 0; i < plan.runs.size(); ++i)
       if (plan.runs[i].drafts != 0) take_drafts(plan.runs[i], outcomes_[i]);
@@ -81,12 +94,48 @@ template <class B, class O, class Model> class StepOutcomes {
     outcome.failed = true;
   }
 
+  /// Tells the token of the prompt behind the row at `position`, where that is wanted, and before it the first. A callable
+  /// that wants no more ends the request.
+  [[nodiscard]] Result<void> tell_prompt(const serve::PlannedRun& run, std::uint32_t position, std::size_t row,
+                                         serve::Outcome& outcome, const OnToken& on_token) noexcept {
+    ActiveRequest& a = *serving_.request(run.request);
+    if (a.prompt_best.empty() || outcome.failed) return {};
+    const auto tell = [&](const Token& token) {
+      if (on_token(a.id, token)) return true;
+      a.finish = FinishReason::callback;
+      outcome.failed = true;
+      return false;
+    };
+    const Span<const std::uint32_t> tokens = a.sequence.tokens.span();
+    if (!std::exchange(a.told_first, true) && !tell({.id = static_cast<std::int32_t>(tokens[0]), .in_prompt = true}))
+      return {};
+    if (position < a.sequence.told || position >= a.sequence.scored) return {};
+    if (auto r = read_logits(row); !r) {
+      fail_run(a, r.error(), outcome);
+      return r;
+    }
+    const std::uint32_t next = tokens[position + 1];
+    Token token{.id = static_cast<std::int32_t>(next), .best = a.prompt_best.span(), .in_prompt = true};
+    {
+      const RoundingMode rounding;
+      token.log_probability = logits_[next] - log_probabilities(logits_.span(), a.prompt_best.span());
+    }
+    a.sequence.told = position + 1;
+    (void)tell(token);
+    return {};
+  }
+  /// Copies a row's logits to `logits_`.
+  [[nodiscard]] Result<void> read_logits(std::size_t row) noexcept {
+    const std::uint64_t offset = std::uint64_t{row} * logits_.size() * sizeof(float);
+    return model_.executor().read(exec::port::kLogits, offset, as_writable_bytes(logits_.span()));
+  }
+
   /// Takes the token of `row`, which stands at `position`, where the row is of the run's text: behind a draft that the
   /// sampler did not draw, it is of another.
   [[nodiscard]] Result<void> take_row(const serve::PlannedRun& run, std::uint32_t position, std::size_t row,
                                       serve::Outcome& outcome) noexcept {
     const std::uint32_t at = run.count - run.drafts - 1 + outcome.accepted;
-    if (outcome.failed || outcome.again || position != run.begin + at) return {};
+    if (!run.sample || outcome.failed || outcome.again || position != run.begin + at) return {};
     const bool guesses = outcome.accepted < run.drafts;
     const std::uint32_t guess = guesses ? run.tokens[at + 1] : 0;  // the token is written over it
     ActiveRequest& a = *serving_.request(run.request);
@@ -125,6 +174,11 @@ template <class B, class O, class Model> class StepOutcomes {
 
   /// Reads the token of `row` for its request.
   [[nodiscard]] Result<void> take_token(ActiveRequest& a, std::size_t row, serve::Outcome& outcome) noexcept {
+    if (a.max_tokens == 0) {
+      a.finish = FinishReason::length;
+      outcome.empty = true;
+      return {};
+    }
     std::int32_t id = kNoToken;
     const auto token_bytes = as_writable_bytes(Span(&id, 1));
     if (auto r = model_.executor().read(exec::port::kToken, row * sizeof id, token_bytes); !r) return r;
@@ -134,9 +188,7 @@ template <class B, class O, class Model> class StepOutcomes {
     }
     float total = 0.0f;
     if (exec::WatchesRuns<O> || !a.best.empty() || a.matcher) {
-      const std::uint64_t offset = std::uint64_t{row} * logits_.size() * sizeof(float);
-      const auto row_bytes = as_writable_bytes(logits_.span());
-      if (auto r = model_.executor().read(exec::port::kLogits, offset, row_bytes); !r) return r;
+      if (auto r = read_logits(row); !r) return r;
       if constexpr (exec::WatchesRuns<O>)
         model_.observer().sampled(static_cast<std::uint32_t>(row), id, logits_.span());
       const RoundingMode rounding;

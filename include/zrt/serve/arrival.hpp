@@ -36,6 +36,9 @@ struct Arrival {
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
   std::uint32_t adapter = 0;  ///< on which its keys and values depend; 0: none. A number names one adapter for ever
+  /// Leading positions of the prompt whose logits the host reads: their rows reach the head, SchedulerLimits::scored_rows
+  /// a step beside one of each slot, and no cached prefix stands in for one that has not been read.
+  std::uint32_t scored = 0;
   std::uint64_t step_latency = 0;  ///< target time of steps while it runs, in nanoseconds; 0: none
   bool shares =
       true;  ///< its pages follow from tokens and adapter, so that prefixes may be taken from it and given to it

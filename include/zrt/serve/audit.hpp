@@ -332,7 +332,7 @@ class Audit {
       if (r.stage != RequestStage::draining && std::uint64_t{r.prompt} + r.most > quota.max_context)
         return broken("a request of ", r.prompt + r.most, " tokens, of ", quota.max_context,
                       " that its tenant may have");
-      if (r.generated - r.delivered != (r.holds_token ? 1u : 0u))
+      if (r.generated - r.delivered != (r.holds_token && !r.tells() ? 1u : 0u))
         return broken("a request has ", r.generated, " tokens and delivered ", r.delivered);
       if (r.stage == RequestStage::running && s.work[r.slot].request >= s.requests.size())
         return broken("a running request has no slot");

@@ -130,11 +130,25 @@ class BatchPlanner {
       const std::uint32_t left = sequences[i]->prompt_left();
       std::uint32_t share = cuts[i] < left ? cuts[i] : left;
       share = share < room ? share : room;
-      if (sequences[i]->every_row && share > rows) share = static_cast<std::uint32_t>(rows);
-      rows -= share == 0 ? 0 : sequences[i]->every_row ? share : 1;
+      const std::size_t wanted = fit_rows(*sequences[i], rows, share);
+      rows -= share == 0 ? 0 : wanted == 0 ? 1 : wanted;
       room -= share;
       shares_[i] = share;
     }
+  }
+
+  /// Cuts the next `share` tokens to those whose rows fit in `rows`, and returns how many rows these are.
+  [[nodiscard]] static std::size_t fit_rows(const Sequence& s, std::size_t rows, std::uint32_t& share) noexcept {
+    std::size_t wanted = 0;
+    for (std::uint32_t i = 0; i < share && (s.every_row || s.tells()); ++i) {
+      const std::uint32_t position = s.processed + i;
+      if (!s.wants(position) && position + 1 < s.tokens.size()) continue;
+      if (wanted == rows)
+        share = i;
+      else
+        ++wanted;
+    }
+    return wanted;
   }
 
   // The lists were reserved for the limits, so these appends cannot fail.
@@ -152,7 +166,7 @@ class BatchPlanner {
       (void)positions_.push_back(position);
       add_rope_positions(s, position);
       const bool last = position + 1 >= s.tokens.size();
-      if (last || s.every_row) add_row(s, index, position, last);
+      if (last || s.wants(position)) add_row(s, index, position, last);
     }
   }
 
@@ -186,6 +200,7 @@ class BatchPlanner {
     (void)origins_.push_back({static_cast<std::uint32_t>(index), position});
     ops::SampleRequest request = s.sampling;
     request.active = last ? request.active : 0;
+    if (s.wants(position)) request.reads_logits = 1;
     const std::size_t read = last ? position + 1u : s.tokens.size();
     request.generated = static_cast<std::uint32_t>(read) - s.prompt_tokens;
     const std::size_t window = request.history < limits_.history ? request.history : limits_.history;

@@ -292,11 +292,13 @@ template <class Rules> class FairAdmission {
     s_.tell(EventKind::admitted, request, row.position);
   }
 
-  /// Lists the pages of the tree that begin as the request does, but never its last token: that one is computed.
+  /// Lists the pages of the tree that begin as the request does, but never its last token: that one is computed. So are
+  /// positions whose logits the host has still to read.
   void take_prefix(std::uint32_t slot) noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
     const PrefixDomain domain = s_.domain(s_.work[slot].request);
-    const std::uint32_t most = r.shares || r.preemptions != 0 ? (r.known() - 1) / kPageTokens : 0;
+    const std::uint32_t needless = r.tells() ? r.told : r.known() - 1;
+    const std::uint32_t most = r.shares || r.preemptions != 0 ? needless / kPageTokens : 0;
     std::uint32_t* list = s_.list(slot);
     std::uint32_t found = 0;
     std::uint32_t usable = 0;

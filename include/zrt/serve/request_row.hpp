@@ -19,7 +19,7 @@ struct RequestRow {
   std::uint32_t generation = 0;
   RequestStage stage = RequestStage::free;
   bool client_blocked = false;
-  bool holds_token = false;  ///< one token waits for the client
+  bool holds_token = false;  ///< one token waits for the client, or the rest of a prompt that is told
   bool shares = true;        ///< its pages may be in the prefix tree
   std::uint32_t held_token = 0;
   std::uint64_t held_since = 0;  ///< step
@@ -32,6 +32,8 @@ struct RequestRow {
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;     ///< tokens to generate
   std::uint32_t adapter = 0;  ///< see Arrival
+  std::uint32_t scored = 0;   ///< see Arrival
+  std::uint32_t told = 0;     ///< of these, positions that the host has read
   std::uint32_t generated = 0;
   std::uint32_t delivered = 0;
   std::uint32_t charged = 0;  ///< positions that fairness has counted, or found in the prefix tree
@@ -42,6 +44,8 @@ struct RequestRow {
   std::uint64_t last_token = 0;    ///< nanoseconds
   std::uint64_t step_latency = 0;  ///< see Arrival
 
+  /// Whether the host has still to read logits of the prompt.
+  [[nodiscard]] bool tells() const noexcept { return told < scored; }
   [[nodiscard]] std::uint32_t known() const noexcept { return prompt + generated; }
   /// Whether it has tokens to compute, now or later.
   [[nodiscard]] bool goes_on() const noexcept {

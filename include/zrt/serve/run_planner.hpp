@@ -13,7 +13,8 @@ namespace zrt::inline ZRT_ABI::serve {
 /// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
 /// prompts of a tenant take turns. Prompts keep to the targets of requests of their class and of higher ones, to the
 /// budgets of tenants (FirstTokens), and beside an interactive answer those of lower classes to lower_room(). Where no
-/// prompt is read, slots that decode read their drafts, as many as such an answer bears.
+/// prompt is read, slots that decode read their drafts, as many as such an answer bears. A prompt whose logits the host
+/// reads has a row of its own in each step, and shares SchedulerLimits::scored_rows more with others of its kind.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
@@ -26,6 +27,7 @@ template <class Rules> class RunPlanner {
     used_ = 0;
     cuts_ = cuts;
     drafts_ = reads_prompts() ? Span<const Draft>{} : drafts;
+    rows_left_ = s_.limits.scored_rows;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
       if (decodes(slot)) make_room(slot);
     drafts_left_ = draft_room();
@@ -241,8 +243,23 @@ template <class Rules> class RunPlanner {
   /// Tokens that a slot may still be given in this step.
   [[nodiscard]] std::uint32_t wanted(std::uint32_t slot) const noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
-    const std::uint32_t left = run_end(slot, r.known()) - s_.slots[slot].position;
+    std::uint32_t left = run_end(slot, r.known()) - s_.slots[slot].position;
+    if (r.tells()) {
+      const std::uint64_t rows = std::uint64_t{read_before(slot)} + 1 + shared_rows(slot, s_.shares[slot]) + rows_left_;
+      left = rows < left ? static_cast<std::uint32_t>(rows) : left;
+    }
     return left > s_.shares[slot] ? left - s_.shares[slot] : 0;
+  }
+  /// Tokens ahead of a slot whose logits the host has read: the request was preempted.
+  [[nodiscard]] std::uint32_t read_before(std::uint32_t slot) const noexcept {
+    const std::uint32_t told = s_.requests[s_.work[slot].request].told;
+    return told > s_.slots[slot].position ? told - s_.slots[slot].position : 0;
+  }
+  /// Rows that `tokens` more of a slot's prompt take of those that all share. Its last token has a row anyway.
+  [[nodiscard]] std::uint32_t shared_rows(std::uint32_t slot, std::uint32_t tokens) const noexcept {
+    const RequestRow& r = s_.requests[s_.work[slot].request];
+    const std::uint32_t own = read_before(slot) + 1;
+    return r.tells() && tokens > own ? tokens - own : 0;
   }
 
   /// The slot whose prompt is next.
@@ -284,6 +301,7 @@ template <class Rules> class RunPlanner {
     const std::uint32_t begin = s_.slots[slot].position + s_.shares[slot];
     s_.tenants[r.tenant].prefilled.take(given);
     s_.charge_service(s_.work[slot].request, begin, begin + given);
+    rows_left_ -= shared_rows(slot, s_.shares[slot] + given) - shared_rows(slot, s_.shares[slot]);
     s_.shares[slot] += given;
     return given;
   }
@@ -359,6 +377,7 @@ template <class Rules> class RunPlanner {
   Span<const std::uint32_t> cuts_{};
   Span<const Draft> drafts_{};
   std::uint32_t drafts_left_ = 0;  ///< of the step
+  std::uint32_t rows_left_ = 0;    ///< the same
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

@@ -311,8 +311,11 @@ template <class Rules = AllRules> class Scheduler {
     }
     if (s_.requests[request].shares) s_.share_pages(run.slot);
     if (run.save != kNone) keep_state(run, list);
-    if (!run.sample) return;
     RequestRow& r = s_.requests[request];
+    const std::uint32_t read = row.position < r.scored ? row.position : r.scored;
+    r.told = r.told < read ? read : r.told;
+    if (r.tells() && r.client_blocked) s_.hold(request);
+    if (!run.sample) return;
     for (std::uint32_t i = 0; i < accepted; ++i) add_token(request, r.tokens[r.known()]);
     if (outcome.empty) return complete(request, true);
     add_token(request, outcome.token);
@@ -486,6 +489,7 @@ template <class Rules = AllRules> class Scheduler {
     r.prompt = a.prompt;
     r.most = a.most;
     r.adapter = a.adapter;
+    r.scored = a.scored;
     r.step_latency = s_.keeps(Rule::take_target) ? a.step_latency : 0;
     r.shares = a.shares;
     r.arrived = s_.now;
@@ -505,7 +509,7 @@ template <class Rules = AllRules> class Scheduler {
     if (r.client_blocked || !r.holds_token) return;
     r.holds_token = false;
     --s_.held;
-    if (s_.keeps(Rule::deliver_held)) s_.deliver(request, r.held_token);
+    if (!r.tells() && s_.keeps(Rule::deliver_held)) s_.deliver(request, r.held_token);
     if (r.stage == RequestStage::draining) return s_.end(request, r.most == 0 ? EndReason::stopped : EndReason::length);
     if (r.stage == RequestStage::parked) s_.unpark(request);
   }

@@ -19,6 +19,7 @@ struct SchedulerLimits {
   std::uint32_t context = 4096;      ///< positions of one request
   std::uint32_t step_tokens = 512;
   std::uint32_t draft_tokens = 0;  ///< guesses that the runs of a step read together
+  std::uint32_t scored_rows = 0;   ///< rows that reach the head beside one of each slot, see Arrival::scored
   bool recurrent = false;          ///< a slot has state beside its pages: recurrent layers, or pages behind a window
   std::uint32_t checkpoints = 0;   ///< kept states of such a model; 0: it resumes at its first token
   std::uint32_t checkpoint_pages = 32;  ///< from one kept state to the next in a long text

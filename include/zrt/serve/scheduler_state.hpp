@@ -378,15 +378,20 @@ template <class Rules> struct SchedulerState {
     ++tenants[r.tenant].ledger.requests_accepted;
   }
 
+  /// Keeps a request waiting for its client, which does not read.
+  void hold(std::uint32_t request) noexcept {
+    RequestRow& r = requests[request];
+    if (!r.holds_token) ++held;
+    r.holds_token = true;
+    r.held_since = step;
+    r.held_at = now;
+  }
   /// Gives the client a token, or holds it for one that does not read.
   void deliver(std::uint32_t request, std::uint32_t token) noexcept {
     RequestRow& r = requests[request];
     if (r.client_blocked) {
-      if (!r.holds_token) ++held;
-      r.holds_token = true;
+      hold(request);
       r.held_token = token;
-      r.held_since = step;
-      r.held_at = now;
       return;
     }
     TenantLedger& ledger = tenants[r.tenant].ledger;

@@ -35,9 +35,17 @@ struct Sequence {
   ops::SampleRequest sampling{};
   Vector<TokenBias> biases;
   bool every_row = false;             ///< logits of every prompt position are wanted
+  std::uint32_t scored = 0;           ///< leading positions whose logits are wanted, and
+  std::uint32_t told = 0;             ///< of these, those that have been read
   std::int32_t adapter = -1;          ///< place of its adapter; below 0: none
   std::uint64_t step_latency_ns = 0;  ///< target time of a step with prompt tokens; 0: none
 
+  /// Whether logits of leading positions are still to be read.
+  [[nodiscard]] bool tells() const noexcept { return told < scored; }
+  /// Whether the logits of a position that is not the last are wanted.
+  [[nodiscard]] bool wants(std::uint32_t position) const noexcept {
+    return every_row || (position >= told && position < scored);
+  }
   /// Tokens left to read before the next one is drawn: of the prompt, and after a preemption of what was generated; 0
   /// where only the last generated token is left.
   [[nodiscard]] std::uint32_t prompt_left() const noexcept {
