@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/property/several_tenants.cpp: requests of several tenants, mixed, with adapters, preempted, resumed on prefixes, held for slow clients and cancelled, give the tokens that each gives alone.
+// tests/property/several_tenants.cpp: requests of several tenants, mixed, with adapters, preempted, resumed on prefixes, held for slow clients and cancelled, give the tokens that each gives alone, and the log-probabilities of prompts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <data/models/tiny_adapters.hpp>
@@ -60,8 +61,13 @@ std::vector<test::AdaptedWeight> bard_projections() {
 struct Question {
   std::vector<std::int32_t> prompt;
   Request request{};
-  std::vector<std::int32_t> answer;
+  /// With the bits of log-probabilities, and behind the prompt where that is told.
+  std::vector<std::pair<std::int32_t, std::uint32_t>> answer;
 };
+
+std::pair<std::int32_t, std::uint32_t> heard_of(const Token& token) {
+  return {token.id, std::bit_cast<std::uint32_t>(token.log_probability)};
+}
 
 class Canary {
  public:
@@ -136,13 +142,15 @@ class Canary {
     EXPECT_GE(refused_, 1u);
     EXPECT_GE(chunked_, 20u);
     EXPECT_GE(slow_, 2u);
+    EXPECT_GE(told_, 8u);
     EXPECT_EQ(adapted_ >= 40, adapts_) << adapted_ << " had an adapter";
     std::printf(
-        "%u finished, of these %u with an adapter, %u in chunks; %u cancelled, %u of slow clients, %u refused; %llu "
+        "%u finished, of these %u with an adapter, %u with their prompts told, %u in chunks; %u cancelled, %u of slow "
+        "clients, %u refused; %llu "
         "preemptions, %llu tokens computed again, %llu found, %llu guessed\n",
-        finished_, adapted_, chunked_, cancelled_, slow_, refused_, static_cast<unsigned long long>(preemptions_),
-        static_cast<unsigned long long>(recomputed_), static_cast<unsigned long long>(cached_),
-        static_cast<unsigned long long>(accepted_drafts_));
+        finished_, adapted_, told_, chunked_, cancelled_, slow_, refused_,
+        static_cast<unsigned long long>(preemptions_), static_cast<unsigned long long>(recomputed_),
+        static_cast<unsigned long long>(cached_), static_cast<unsigned long long>(accepted_drafts_));
   }
 
  private:
@@ -174,11 +182,18 @@ class Canary {
       if (i % 3 == 0) q.request.sampling.temperature = 0.0f;
       if (i % 4 == 1) q.request.sampling.repetition_penalty = 1.3f;
       q.request.adapter = adapters_[i / 2 % 3];
+      q.request.prompt_log_probabilities = i % 6 == 2 ? 2 : 0;
       questions_.push_back(std::move(q));
     }
     for (Question& q : questions_) {
       q.request.tokens = q.prompt;
-      q.answer = test::tokens_alone(alone, q.request);
+      const auto done = alone.generate(q.request, [&q](const Token& token) {
+        if (token.id != kNoToken) q.answer.push_back(heard_of(token));
+        return true;
+      });
+      ASSERT_TRUE(done) << done.error().text();
+      ASSERT_EQ(q.answer.size(),
+                q.request.max_tokens + (q.request.prompt_log_probabilities == 0 ? 0 : q.prompt.size()));
     }
   }
 
@@ -257,8 +272,9 @@ class Canary {
     if (at == asked_.end()) return false;
     Asked& asked = at->second;
     if (token.id != kNoToken) {
-      const std::vector<std::int32_t>& answer = asked.question->answer;
-      EXPECT_EQ(token.id, asked.heard < answer.size() ? answer[asked.heard] : kNoToken) << "token " << asked.heard;
+      const auto& answer = asked.question->answer;
+      EXPECT_EQ(heard_of(token), asked.heard < answer.size() ? answer[asked.heard] : std::pair(kNoToken, 0u))
+          << "token " << asked.heard;
       ++asked.heard;
     }
     if (asked.stops_itself && asked.heard == asked.question->answer.size() / 2 + 1) {
@@ -274,6 +290,7 @@ class Canary {
         EXPECT_EQ(asked.heard, asked.question->answer.size());
         ++finished_;
         adapted_ += asked.question->request.adapter != AdapterId{} ? 1u : 0u;
+        told_ += asked.question->request.prompt_log_probabilities != 0 ? 1u : 0u;
         chunked_ += asked.question->prompt.size() > kChunk ? 1u : 0u;
         return;
       case FinishReason::client_too_slow:
@@ -304,7 +321,7 @@ class Canary {
   std::size_t left_ = 0;
   bool adapts_ = false;
   std::array<AdapterId, 3> adapters_{};
-  std::uint32_t finished_ = 0, adapted_ = 0, chunked_ = 0, cancelled_ = 0, slow_ = 0, refused_ = 0;
+  std::uint32_t finished_ = 0, adapted_ = 0, told_ = 0, chunked_ = 0, cancelled_ = 0, slow_ = 0, refused_ = 0;
   std::uint64_t preemptions_ = 0, recomputed_ = 0, cached_ = 0, accepted_drafts_ = 0;
 };
 
