@@ -30,6 +30,8 @@ constexpr std::chrono::milliseconds kLeastLastAnswers{200}, kMostLastAnswers{200
 /// That the tenants of an old and a new file of keys are both served.
 constexpr std::chrono::milliseconds kBothFiles{100};
 constexpr std::size_t kMostWork = 1024;
+/// Tokens of echoed prompts whose log-probabilities a step computes, beside one of each.
+constexpr std::uint32_t kToldRows = 16;
 /// Of the largest size, that are read or wait at one time.
 constexpr std::size_t kMostBodies = 16;
 
@@ -99,6 +101,7 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
   options.penalty_window = kPenaltyWindow;
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
   options.given_embeddings = !named.mmproj.empty();
+  if (!o.embeddings) options.logit_rows = o.slots + kToldRows;
   ModelOptions model = o.model;
   model.path = named.path;
   if (o.embeddings) model.draft = 0;

@@ -3,6 +3,7 @@
 import base64
 import email.utils
 import json
+import math
 import os
 import re
 import shutil
@@ -673,7 +674,6 @@ def older_fields(s):
     plain = fine(s.complete())["choices"][0]["text"]
     assert fine(s.complete(echo=True))["choices"][0]["text"] == "ROMEO:\n" + plain
     assert fine(s.complete(echo=True, max_tokens=0))["choices"][0]["text"] == "ROMEO:\n"
-    refused(s.complete(echo=True, logprobs=1), 400, "logprobs")
     refused(s.complete(max_tokens=0), 400, "max_tokens")
     refused(s.complete(suffix="x"), 400, "suffix")
     refused(s.complete(best_of=3), 400, "best_of")
@@ -685,6 +685,81 @@ def older_fields(s):
     assert "".join(e["choices"][0]["text"] for e in events[:-1]) == plain
     assert all(e["object"] == "text_completion" for e in events[:-1])
     refused(s.post("/v1/embeddings", {"model": "bard", "input": "a"}), 400, "model")
+
+
+def likelihoods(s, ids, best):
+    """Of each id but the first, and of the `best` likeliest at its place: from the model's logits, in double precision."""
+    program, model = s.process.args[0], s.process.args[s.process.args.index("--model") + 1]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "logits")
+        subprocess.run([program, "logits", "--model", model, "--kv", "f16", "--tokens", ",".join(map(str, ids)), "--decode", "0",
+                        "--out", path], check=True, stdout=subprocess.DEVNULL)
+        with open(path, "rb") as file:
+            data = file.read()
+    _, vocabulary, _ = struct.unpack_from("<3I", data, 4)
+    found = []
+    for row, following in enumerate(ids[1:]):
+        logits = struct.unpack_from(f"<{vocabulary}f", data, 16 + row * 4 * (vocabulary + 1) + 4)
+        top = max(logits)
+        total = top + math.log(sum(math.exp(x - top) for x in logits))
+        found.append((logits[following] - total, [x - total for x in sorted(logits, reverse=True)[:best]]))
+    return found
+
+
+def check_told(told, tokens, text, expected, best):
+    """The log-probabilities of an echoed prompt: `tokens` of them, in front of those of the answer."""
+    assert len({len(told[name]) for name in ("tokens", "token_logprobs", "top_logprobs", "text_offset")}) == 1, told
+    assert told["token_logprobs"][0] is None and told["top_logprobs"][0] is None and told["text_offset"][0] == 0, told
+    for i, (own, likeliest) in enumerate(expected, 1):
+        assert abs(told["token_logprobs"][i] - own) < 1e-4, (i, told["token_logprobs"][i], own)
+        shown = sorted(told["top_logprobs"][i].values(), reverse=True)
+        assert best <= len(shown) <= best + 1 and told["top_logprobs"][i][told["tokens"][i]] == told["token_logprobs"][i], (i, shown)
+        assert all(abs(a - b) < 1e-4 for a, b in zip(shown, likeliest)), (i, shown, likeliest)
+    assert told["text_offset"] == sorted(told["text_offset"])
+    for i in range(1, tokens):
+        assert text[told["text_offset"][i]:].startswith(told["tokens"][i]), (i, told["tokens"][i])
+
+
+@case
+def echoed_prompts_have_log_probabilities(s):
+    prompt = "First Citizen:\nBefore we proceed any further, hear me speak.\n"
+    ids = [r["token"] for r in json.loads(subprocess.run(
+        [s.process.args[0], "logits", "--model", s.process.args[s.process.args.index("--model") + 1], "--tokens", "1", "--decode", "40",
+         "--out", os.devnull, "--json"], check=True, stdout=subprocess.PIPE).stdout)["rows"]]
+    expected = likelihoods(s, ids, 3)
+    ask = {"echo": True, "logprobs": 3}
+    alone = fine(s.complete(ids, max_tokens=0, **ask))
+    assert alone["usage"] == {**alone["usage"], "prompt_tokens": len(ids), "completion_tokens": 0, "total_tokens": len(ids)}
+    choice = alone["choices"][0]
+    assert choice["finish_reason"] == "length" and len(choice["logprobs"]["tokens"]) == len(ids)
+    check_told(choice["logprobs"], len(ids), choice["text"], expected, 3)
+    # Behind its own prefix, with an answer, as a stream, several at once: the same numbers.
+    told = choice["logprobs"]
+    answered = fine(s.complete(ids, max_tokens=6, n=2, **ask))
+    plain = fine(s.complete(ids, max_tokens=6, n=2, logprobs=3))
+    for one, other in zip(answered["choices"], plain["choices"]):
+        assert one["text"] == choice["text"] + other["text"]
+        for name, values in one["logprobs"].items():
+            assert values[:len(ids)] == told[name]
+            shift = len(choice["text"]) if name == "text_offset" else 0
+            assert values[len(ids):] == [value + shift if shift else value for value in other["logprobs"][name]], name
+    events = s.stream("/v1/completions", {"model": "bard", "prompt": ids, "max_tokens": 6, "n": 2, "seed": 1, **ask})
+    for one in answered["choices"]:
+        parts = [e["choices"][0] for e in events[:-1] if e["choices"][0]["index"] == one["index"]]
+        assert "".join(part["text"] for part in parts) == one["text"]
+        for name, values in one["logprobs"].items():
+            assert sum((part["logprobs"][name] for part in parts if part["logprobs"]), []) == values, name
+    # Texts, several prompts, one token, no alternatives.
+    both = fine(s.complete([prompt, "a"], max_tokens=0, **ask))["choices"]
+    assert [one["text"] for one in both] == [prompt, "a"]
+    shown = both[0]["logprobs"]
+    assert "".join(shown["tokens"]).endswith(prompt)
+    for token, offset in list(zip(shown["tokens"], shown["text_offset"]))[-8:]:
+        assert prompt[offset:].startswith(token), (token, offset)
+    single = fine(s.complete([5], max_tokens=0, **ask))["choices"][0]["logprobs"]
+    assert single["token_logprobs"] == [None] and single["top_logprobs"] == [None]
+    none = fine(s.complete(ids, max_tokens=0, echo=True, logprobs=0))["choices"][0]["logprobs"]
+    assert none["token_logprobs"] == told["token_logprobs"] and none["top_logprobs"][1:] == [{}] * (len(ids) - 1)
 
 
 # --- operation ---
@@ -1053,7 +1128,7 @@ NUMBERS = {
     84: "many_schemas",
     85: "many_schemas",
     86: "forms_of_prompts",
-    87: "older_fields",
+    87: "older_fields echoed_prompts_have_log_probabilities client:scores_a_prompt",
     88: "older_fields",
     89: "older_fields",
     90: "forms_of_prompts",

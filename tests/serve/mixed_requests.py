@@ -57,7 +57,7 @@ def of_tools(r):
 
 def of_text(r):
     prompt = r.choice((r.choice(PROMPTS), [r.choice(PROMPTS), "a"], [r.randrange(3, 2000) for _ in range(r.choice((1, 20, 100)))]))
-    fields = r.choice(({}, {}, {"logprobs": 2}, {"echo": True}, {"ignore_eos": True},
+    fields = r.choice(({}, {}, {"logprobs": 2}, {"echo": True}, {"echo": True, "logprobs": 1}, {"ignore_eos": True},
                        # Beside a grammar a ban can leave no token at all.
                        {"logit_bias": {str(r.randrange(3, 2000)): -100 for _ in range(40)}}))
     return "/v1/completions", {"prompt": prompt, **sampling(r), **fields}

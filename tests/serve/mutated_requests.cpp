@@ -47,7 +47,7 @@ constexpr Seed kSeeds[] = {
          {"detail":"low","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA)"
      R"(60e6kgAAAABJRU5ErkJggg=="}}]}],"max_tokens":1})"},
     {"/v1/completions",
-     R"({"model":"bard","prompt":["a","b"],"max_tokens":1,"echo":false,"logprobs":2,"suffix":null,"best_of":1,"min_p":0.1,
+     R"({"model":"bard","prompt":["a","b"],"max_tokens":1,"echo":true,"logprobs":2,"suffix":null,"best_of":1,"min_p":0.1,
          "top_k":5,"repetition_penalty":1.1,"frequency_penalty":-1,"ignore_eos":true})"},
     {"/v1/completions", R"({"model":"bard","prompt":[1,2,3],"max_tokens":2,"stream":true})"},
     {"/v1/embeddings", R"({"model":"bard","input":["a",[1,2]],"encoding_format":"base64","dimensions":3})"},

@@ -39,7 +39,7 @@ SEEDS = [
             "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": SCHEMA}}}),
     (CHAT, {"messages": USER, "max_tokens": 2, "stream": True, "stream_options": {"include_usage": True},
             "response_format": {"type": "json_object"}, "reasoning_effort": "low", "metadata": {"a": "b"}}),
-    (TEXT, {"prompt": ["a", "b"], "max_tokens": 1, "echo": False, "logprobs": 2, "suffix": None, "best_of": 1}),
+    (TEXT, {"prompt": ["a", "b"], "max_tokens": 1, "echo": True, "logprobs": 2, "suffix": None, "best_of": 1}),
     (TEXT, {"prompt": [1, 2, 3], "max_tokens": 2, "stream": True, "ignore_eos": True, "min_p": 0.1, "top_k": 5}),
     (TEXT, {"prompt": "ROMEO:", "max_tokens": 1, "stop": "a", "repetition_penalty": 1.1, "frequency_penalty": -1}),
     (EMBED, {"input": ["a", "b"], "encoding_format": "base64", "dimensions": 3}),

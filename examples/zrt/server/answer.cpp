@@ -84,6 +84,8 @@ void Answer::take(Said& said) {
   switch (said.kind) {
     case Said::Kind::taken:
       return take_taken(said);
+    case Said::Kind::prompt:
+      return take_prompt(said.choice, said);
     case Said::Kind::token:
       ++choices_[said.choice].tokens;
       choices_[said.choice].cached_tokens = said.cached_tokens;

@@ -53,6 +53,8 @@ class Answer : public std::enable_shared_from_this<Answer> {
   [[nodiscard]] virtual const char* id_prefix() const = 0;
   [[nodiscard]] virtual const char* object(bool chunk) const = 0;
   virtual void begin_choice(std::uint32_t choice) = 0;
+  /// Takes a token of a prompt that is told.
+  virtual void take_prompt(std::uint32_t, const Said&) {}
   virtual void take_token(std::uint32_t choice, const Said& said) = 0;
   /// Takes the last text and the end of a choice.
   virtual void end_choice(std::uint32_t choice, const Said& said) = 0;

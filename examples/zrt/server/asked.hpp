@@ -27,6 +27,7 @@ struct Asked {
   bool ignore_eos = false;
   bool counts_prompt = true;  ///< the first choice of its prompt: usage counts that once
   std::uint32_t log_probabilities = 0;
+  std::uint32_t prompt_log_probabilities = 0;  ///< the prompt is told too, with so many alternatives
   std::shared_ptr<const BoundGrammar> grammar{};
   std::shared_ptr<const AskedImages> images{};  ///< null of text alone
   ImageLease lease{};                           ///< room for their rows
@@ -34,16 +35,16 @@ struct Asked {
   std::optional<std::chrono::steady_clock::time_point> arrived{};
 };
 
-/// What the engine says of a choice: that it was accepted, a token, or its end.
+/// What the engine says of a choice: that it was accepted, a token of its prompt or its answer, or its end.
 struct Said {
-  enum class Kind : std::uint8_t { taken, token, end };
+  enum class Kind : std::uint8_t { taken, prompt, token, end };
 
   Kind kind = Kind::token;
   std::uint32_t choice = 0;
   std::int32_t id = zrt::kNoToken;
   std::string text{};  ///< whole characters that no stop string can take back
   std::vector<zrt::TokenProbability> best{};
-  float log_probability = 0.0f;  ///< of the token, where `best` was asked for
+  float log_probability = 0.0f;  ///< of the token, where `best` was asked for; a prompt's first has neither
   bool ends_text = false;        ///< the token ends a generation, and is no part of its text
   zrt::FinishReason finish = zrt::FinishReason::none;
   std::optional<zrt::Error> error{};  ///< why it ended

@@ -7,11 +7,19 @@
 namespace program::server {
 namespace {
 
+/// Tokens of an echoed prompt in an event.
+constexpr std::size_t kEchoTokens = 64;
+
 Json no_probabilities() {
   return {{"tokens", Json::array()},
           {"token_logprobs", Json::array()},
           {"top_logprobs", Json::array()},
           {"text_offset", Json::array()}};
+}
+
+/// Whether a character begins at a byte of a text, or the text ends there.
+bool is_border(std::string_view text, std::size_t at) {
+  return at == text.size() || (static_cast<unsigned char>(text[at]) & 0xc0u) != 0x80u;
 }
 
 std::size_t characters(std::string_view text) {
@@ -24,7 +32,11 @@ std::size_t characters(std::string_view text) {
 CompletionAnswer::CompletionAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request)
     : Answer(services, std::move(exchange), std::move(request)), texts_(this->request().choices.size()) {
   for (std::size_t i = 0; i < texts_.size(); ++i) {
-    texts_[i].offset = characters(this->request().echoes[i]);
+    const Asked& asked = this->request().choices[i];
+    if (asked.prompt_log_probabilities != 0)
+      texts_[i].prompt_left = asked.tokens.size();
+    else
+      texts_[i].offset = characters(this->request().echoes[i]);
     texts_[i].probabilities = no_probabilities();
   }
 }
@@ -33,13 +45,36 @@ void CompletionAnswer::begin_choice(std::uint32_t choice) {
   const std::string& echo = request().echoes[choice];
   if (!request().stream)
     texts_[choice].text = echo;
-  else if (!echo.empty())
+  else if (!echo.empty() && texts_[choice].prompt_left == 0)
     send(choice, echo, nullptr, nullptr);
+}
+
+/// A token that the echo lacks, as the one that begins every prompt, stands where the next does.
+void CompletionAnswer::take_prompt(std::uint32_t choice, const Said& said) {
+  Text& t = texts_[choice];
+  const std::string_view echo = request().echoes[choice];
+  const std::string_view rest = echo.substr(t.told);
+  const std::string bytes = token_bytes(said.id);
+  std::string_view piece = bytes;
+  // Some vocabularies put a space in front of a text.
+  if (t.told == 0 && !rest.starts_with(piece) && piece.starts_with(' ')) piece.remove_prefix(1);
+  if (!rest.starts_with(piece)) piece = {};
+  add_probability(choice, said, piece);
+  t.told += piece.size();
+  const bool last = --t.prompt_left == 0;
+  if (last) {
+    t.told = echo.size();
+    t.offset = characters(echo);
+  }
+  if (!request().stream) return;
+  if (!last && (t.probabilities["tokens"].size() < kEchoTokens || !is_border(echo, t.told))) return;
+  const std::size_t begin = std::exchange(t.sent, t.told);
+  send(choice, echo.substr(begin, t.told - begin), std::exchange(t.probabilities, no_probabilities()), nullptr);
 }
 
 void CompletionAnswer::take_token(std::uint32_t choice, const Said& said) {
   Text& t = texts_[choice];
-  if (request().log_probabilities && !said.ends_text) add_probability(choice, said);
+  if (request().log_probabilities && !said.ends_text) add_probability(choice, said, token_bytes(said.id));
   if (!request().stream) {
     t.text += said.text;
     return;
@@ -79,8 +114,9 @@ Json CompletionAnswer::whole_choice(std::uint32_t choice) {
           {"finish_reason", t.finish}};
 }
 
-/// The token itself is among those that are shown, one more than were asked for if need be.
-void CompletionAnswer::add_probability(std::uint32_t choice, const Said& said) {
+/// The token itself is among those that are shown, one more than were asked for if need be. `piece` is what the text has
+/// of it. A prompt's first token has no probability.
+void CompletionAnswer::add_probability(std::uint32_t choice, const Said& said, std::string_view piece) {
   Text& t = texts_[choice];
   const float own = std::max(kUnlikely, said.log_probability);
   const std::string token = token_bytes(said.id);
@@ -88,11 +124,12 @@ void CompletionAnswer::add_probability(std::uint32_t choice, const Said& said) {
   for (std::size_t i = 0; i < std::min<std::size_t>(request().top, said.best.size()); ++i)
     top[token_bytes(said.best[i].id)] = said.best[i].log_probability;
   if (request().top != 0) top[token] = own;
+  const bool known = !said.best.empty();
   t.probabilities["tokens"].push_back(token);
-  t.probabilities["token_logprobs"].push_back(own);
-  t.probabilities["top_logprobs"].push_back(std::move(top));
+  t.probabilities["token_logprobs"].push_back(known ? Json(own) : Json(nullptr));
+  t.probabilities["top_logprobs"].push_back(known ? std::move(top) : Json(nullptr));
   t.probabilities["text_offset"].push_back(t.offset);
-  t.offset += characters(token);
+  t.offset += characters(piece);
 }
 
 }  // namespace program::server

@@ -45,10 +45,10 @@ GenerationRequest read_completion_request(const Json& body, const ServedModel& m
   refuse_what_is_not_done(fields, count);
   const bool echo = fields.boolean("echo").value_or(false);
   const auto top = fields.integer("logprobs", 0, kMostTopOfCompletions);
-  if (echo && top) throw bad_field("logprobs", "'logprobs' of an echoed prompt are not supported");
   request.log_probabilities = top.has_value();
   request.top = static_cast<std::uint32_t>(top.value_or(0));
   if (top) choice.log_probabilities = std::min(kMostTop, model.vocabulary);
+  if (top && echo) choice.prompt_log_probabilities = std::clamp(request.top, 1u, model.vocabulary);
   const auto most = fields.integer("max_tokens", echo ? 0 : 1, INT32_MAX).value_or(kDefaultTokens);
   const std::vector<Prompt> prompts = prompts_of(fields, model);
   if (prompts.size() * count > kMostPrompts)

@@ -270,10 +270,12 @@ void EngineLoop::start_job(const std::shared_ptr<const Job>& job) {
   }
 }
 
-/// A prompt of one page or less leaves nothing to be found, and one with images is no prefix. Where the queue of a tenant is bounded, each choice takes its
-/// place at once: one that came later might be refused in the middle of the answer.
+/// A prompt of one page or less leaves nothing to be found, one with images is no prefix, and one that is told is read
+/// for each choice. Where the queue of a tenant is bounded, each choice takes its place at once: one that came later might
+/// be refused in the middle of the answer.
 bool EngineLoop::waits_for_prompt(const Asked& asked) const {
-  return asked.tokens.size() > zrt::kPageTokens && asked.images == nullptr && !tenants_.bounds_queue(asked.tenant);
+  return asked.tokens.size() > zrt::kPageTokens && asked.images == nullptr && asked.prompt_log_probabilities == 0 &&
+         !tenants_.bounds_queue(asked.tenant);
 }
 
 template <class F> void EngineLoop::each_follower(F visit) {
@@ -335,6 +337,7 @@ std::optional<EngineLoop::Place> EngineLoop::start(const Job& job, std::uint32_t
   request.sampling.bias = asked.bias;
   request.ignore_eos = asked.ignore_eos;
   request.log_probabilities = asked.log_probabilities;
+  request.prompt_log_probabilities = asked.prompt_log_probabilities;
   request.grammar = asked.grammar ? &asked.grammar->tokens : nullptr;
   std::optional<zrt::Error> refusal;
   if (held != nullptr)
@@ -435,6 +438,14 @@ bool EngineLoop::hear_token(Place place, const zrt::Token& token) {
   const auto found = running_.find(place);
   if (found == running_.end()) return false;
   Choice& c = *found->second;
+  if (token.in_prompt) {
+    note_begin(place, c);
+    tell_taken(c);
+    Said said{.kind = Said::Kind::prompt, .choice = c.index, .id = token.id, .log_probability = token.log_probability};
+    said.best.assign(token.best.begin(), token.best.end());
+    c.hear(std::move(said));
+    return true;
+  }
   if (token.id != zrt::kNoToken) {
     const Clock::time_point now = Clock::now();
     note_begin(place, c);

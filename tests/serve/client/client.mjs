@@ -135,6 +135,23 @@ const cases = {
     const answer = await client.completions.create({ model: "bard", prompt: "ROMEO:\n", max_tokens: 4, logprobs: 2 });
     assert.equal(answer.choices[0].logprobs.tokens.length, 4);
   },
+  async "scores a prompt"() {
+    const body = { model: "bard", prompt: [1, 20, 30, 40, 50], max_tokens: 0, echo: true, logprobs: 2 };
+    const { text, logprobs } = (await client.completions.create(body)).choices[0];
+    assert.equal(logprobs.tokens.length, 5);
+    assert.equal(logprobs.token_logprobs[0], null);
+    assert.equal(logprobs.top_logprobs[0], null);
+    assert(logprobs.token_logprobs.slice(1).every(one => one < 0));
+    const stream = await client.completions.create({ ...body, stream: true });
+    let whole = "";
+    const streamed = [];
+    for await (const { choices: [part] } of stream) {
+      whole += part.text;
+      streamed.push(...(part.logprobs?.token_logprobs ?? []));
+    }
+    assert.equal(whole, text);
+    assert.deepEqual(streamed, logprobs.token_logprobs);
+  },
   async "embeds"() {
     const other = new OpenAI({ baseURL: embeddingsUrl + "/v1", apiKey: "any" });
     const packed = await other.embeddings.create({ model: "bard", input: ["To be", "or not"] });
