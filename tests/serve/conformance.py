@@ -613,6 +613,11 @@ def schemas_that_are_refused(s):
     refused(s.chat(response_format=structured({"type": "object", "properties": {"a": {"type": "integer", "minimum": 2}}})),
             400, "response_format")
     assert "pattern" in s.chat(response_format=structured({"type": "string", "pattern": "a"}))[1]["error"]["message"]
+    # A definition that nothing refers to says nothing of the answer.
+    unused = {"type": "boolean", "$defs": {"a": {"type": "integer", "minimum": 2}}}
+    fine(s.chat(response_format=structured(unused)))
+    used = {**unused, "type": "array", "items": {"$ref": "#/$defs/a"}}
+    assert "minimum" in s.chat(response_format=structured(used))[1]["error"]["message"]
     refused(s.chat(response_format=structured({"type": "nothing"})), 400)
     refused(s.chat(response_format={"type": "xml"}), 400, "response_format.type")
     refused(s.chat(response_format={"type": "json_schema"}), 400)
