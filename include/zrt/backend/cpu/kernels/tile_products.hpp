@@ -28,6 +28,21 @@
 /// Activation rows that meet a panel: more take their sums out of the first-level cache, and twice the stack.
 inline constexpr std::uint32_t kTiledRows = 256;
 
+/// Activations that meet one panel after the other: more would not stay in the second-level cache.
+inline constexpr std::uint32_t kTiledElems = 512 * 1024;
+
+/// Elements of the axis that `rows` activation rows are multiplied along at once.
+[[nodiscard]] inline std::uint32_t tiled_depth(std::uint32_t rows) noexcept {
+  return kTiledElems / rows / kWideGroup * kWideGroup;
+}
+static_assert(kTiledElems / kTiledRows >= kWideGroup);
+
+/// Elements first..last-1 of the axis, whole blocks.
+struct AxisPart {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
 /// A tile's sums, as it is stored.
 using TileSums = std::int32_t[kMostTileRows][16];
 
@@ -192,8 +207,8 @@ void part_tiles(const PartTilePanel& panel, std::size_t parts, std::size_t b, co
 }
 
 template <std::size_t kGroups>
-void part_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                        const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
+void part_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                        std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
   TileSizes sizes;
   sizes.set(0, tiles.height, kTileRowBytes);
   sizes.set(1, kMostTileRows, kTileRowBytes);
@@ -202,7 +217,7 @@ void part_tile_products(const PackedWeight& w, const std::byte* const* group, co
   PartTilePanel panel;
   const std::size_t stride = w.form->block_bytes();
   const std::size_t parts = kWideGroup / w.form->part;
-  for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+  for (std::size_t b = axis.first / kWideGroup; b < axis.last / kWideGroup; ++b) {
     for (std::size_t g = 0; g < kGroups; ++g)
       fill_part_tiles(*w.form, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), read, g,
                       panel);
@@ -318,17 +333,17 @@ void run_tiles(const RunTilePanel& panel, std::size_t groups, std::size_t from, 
 }
 
 template <std::size_t kGroups>
-void run_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                       const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
+void run_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                       std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
   TileSizes sizes;
   sizes.set(0, tiles.height, kGroup);
   sizes.set(1, kGroup / 4, kTileRowBytes);
   for (std::size_t i = 2; i < 4; ++i) sizes.set(i, tiles.height, kTileRowBytes);
   const Tiles registers(sizes);
   RunTilePanel panel;
-  const std::size_t blocks = x.cols / kGroup;
+  const std::size_t blocks = axis.last / kGroup;
   const std::size_t stride = w.form->block_bytes();
-  for (std::size_t from = 0; from < blocks; from += RunTilePanel::kBlocks) {
+  for (std::size_t from = axis.first / kGroup; from < blocks; from += RunTilePanel::kBlocks) {
     const std::size_t count = blocks - from < RunTilePanel::kBlocks ? blocks - from : RunTilePanel::kBlocks;
     for (std::size_t g = 0; g < kGroups; ++g) {
       fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
@@ -341,35 +356,52 @@ void run_tile_products(const PackedWeight& w, const std::byte* const* group, con
   }
 }
 
-template <std::size_t kGroups, PackedForms kForms>
-void group_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
-                         std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
-  if constexpr ((kForms.part_16 | kForms.part_32) != 0)
-    if (w.form->part != 0) return part_tile_products<kGroups>(w, group, x, first, tiles, read, sums);
-  if constexpr (kForms.run_32 != 0)
-    if (w.form->part == 0) return run_tile_products<kGroups>(w, group, x, first, tiles, read, sums);
+/// Loads what store_group_sums stored.
+inline void load_group_sums(float (*sums)[kTiledRows][16], std::size_t groups, std::uint32_t from, std::uint32_t last,
+                            std::uint32_t rows, const float* y, std::uint64_t stride) noexcept {
+  for (std::size_t g = 0; g < groups; ++g, from += kPackedRows, y += kPackedRows) {
+    const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
+    for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], load_first(y + i * stride, valid));
+  }
 }
 
-/// packed_products, with tiles where they take less time.
+template <std::size_t kGroups, PackedForms kForms>
+void group_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                         std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
+  if constexpr ((kForms.part_16 | kForms.part_32) != 0)
+    if (w.form->part != 0) return part_tile_products<kGroups>(w, group, x, axis, first, tiles, read, sums);
+  if constexpr (kForms.run_32 != 0)
+    if (w.form->part == 0) return run_tile_products<kGroups>(w, group, x, axis, first, tiles, read, sums);
+}
+
+/// packed_products, with tiles where they take less time. Chains over a part of the axis end in `y` and go on from there.
 template <PackedForms kForms>
 void tile_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                    std::uint64_t stride) noexcept {
   if (!prefers_tiles(*w.form, x.rows)) return packed_products<kForms>(w, first, last, x, y, stride);
   const CodeReader read = code_reader<kForms>(*w.form);
   alignas(64) float sums[2][kTiledRows][16];
-  for (std::uint32_t t = 0; t < x.rows; t += kTiledRows) {
-    const RowTiles tiles(x.rows - t < kTiledRows ? x.rows - t : kTiledRows);
+  const auto multiply = [&](std::uint32_t t, const RowTiles& tiles, AxisPart axis) {
     for (std::uint32_t n = first; n < last; n += 2 * kPackedRows) {
       const std::size_t groups = last - n > kPackedRows ? 2 : 1;
       const std::byte* group[2]{w.group(n), groups == 2 ? w.group(n + kPackedRows) : nullptr};
-      for (std::size_t g = 0; g < groups; ++g)
-        for (std::uint32_t i = 0; i < tiles.rows; ++i) store(sums[g][i], splat(0.0f));
-      if (groups == 2)
-        group_tile_products<2, kForms>(w, group, x, t, tiles, read, sums);
+      float* const to = y + std::uint64_t{t} * stride + (n - first);
+      if (axis.first == 0)
+        for (std::size_t g = 0; g < groups; ++g)
+          for (std::uint32_t i = 0; i < tiles.rows; ++i) store(sums[g][i], splat(0.0f));
       else
-        group_tile_products<1, kForms>(w, group, x, t, tiles, read, sums);
-      store_group_sums(sums, groups, n, last, tiles.rows, y + std::uint64_t{t} * stride + (n - first), stride);
+        load_group_sums(sums, groups, n, last, tiles.rows, to, stride);
+      if (groups == 2)
+        group_tile_products<2, kForms>(w, group, x, axis, t, tiles, read, sums);
+      else
+        group_tile_products<1, kForms>(w, group, x, axis, t, tiles, read, sums);
+      store_group_sums(sums, groups, n, last, tiles.rows, to, stride);
     }
+  };
+  for (std::uint32_t t = 0; t < x.rows; t += kTiledRows) {
+    const RowTiles tiles(x.rows - t < kTiledRows ? x.rows - t : kTiledRows);
+    const std::uint32_t depth = tiled_depth(tiles.rows);
+    for (std::uint32_t k = 0; k < x.cols; k += depth) multiply(t, tiles, {k, x.cols - k < depth ? x.cols : k + depth});
   }
 }
 
