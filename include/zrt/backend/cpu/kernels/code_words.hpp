@@ -20,37 +20,13 @@ struct ByteWords {
 };
 
 #if ZRT_VARIANT != 1
-/// Bits kFrom.. of each byte, as many as `mask` has from its lowest on, as bits kTo and up.
-template <int kFrom, int kTo> [[nodiscard]] ZRT_ALWAYS_INLINE I32 take_bits(I32 bytes, std::uint32_t mask) noexcept {
-  if constexpr (kFrom > kTo)
-    bytes = shift_right<kFrom - kTo>(bytes);
-  else if constexpr (kFrom < kTo)
-    bytes = shift_left<kTo - kFrom>(bytes);
-  return iand(bytes, splat_u8(mask << kTo));
-}
 /// Word `i`, below 8, of a plane of kPlane bits, as bits kTo and up.
 template <int kPlane, int kTo>
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 plane_word(const std::byte* plane, std::size_t i) noexcept {
-  constexpr std::uint32_t kMask = (1u << kPlane) - 1;
-  const I32 bytes = load_i32(plane + 64 * (i % kPlane));
-  switch (i / kPlane * kPlane) {
-    case 0:
-      return take_bits<0, kTo>(bytes, kMask);
-    case 1:
-      return take_bits<1, kTo>(bytes, kMask);
-    case 2:
-      return take_bits<2, kTo>(bytes, kMask);
-    case 3:
-      return take_bits<3, kTo>(bytes, kMask);
-    case 4:
-      return take_bits<4, kTo>(bytes, kMask);
-    case 5:
-      return take_bits<5, kTo>(bytes, kMask);
-    case 6:
-      return take_bits<6, kTo>(bytes, kMask);
-    default:
-      return take_bits<7, kTo>(bytes, kMask);
-  }
+  const int from = static_cast<int>(i) / kPlane * kPlane;
+  I32 bytes = load_i32(plane + 64 * (i % kPlane));
+  bytes = from > kTo ? shift_right(bytes, from - kTo) : shift_left(bytes, kTo - from);
+  return iand(bytes, splat_u8(((1u << kPlane) - 1) << kTo));
 }
 
 /// The eight words of packed codes of kBits bits as unpack_codes writes them.

@@ -15,7 +15,7 @@
 
 #if ZRT_VARIANT != 1
 /// Blocks of groups as they are packed, for rows too few to repay a panel. Words: of the codes of 32 elements.
-template <std::size_t kGroups, std::size_t kRuns, class Words> struct PackedRuns {
+template <std::size_t kRuns, class Words> struct PackedRuns {
   const PackedWeight& w;
   const PackedForm& form;
   const std::byte* const* group;
@@ -23,7 +23,7 @@ template <std::size_t kGroups, std::size_t kRuns, class Words> struct PackedRuns
   std::size_t stride;
 
   ZRT_ALWAYS_INLINE void reach(std::size_t b) const noexcept {
-    ZRT_UNROLL (g, kGroups) fetch(next_of<kGroups>(w, group[g], b * stride + kFetchAhead), stride);
+    ZRT_UNROLL (g, kTileGroups) fetch(next_of<kTileGroups>(w, group[g], b * stride + kFetchAhead), stride);
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE Words words(std::size_t g, std::size_t b) const noexcept {
     return {group[g] + b * stride, levels};
@@ -46,14 +46,9 @@ template <class Words> struct PackedParts {
   const std::byte* const* block;
   const std::int8_t* levels;
 
-  /// Words `word` and up, to the end of their 32 elements.
-  struct From {
-    Words words;
-    std::size_t first;
-    [[nodiscard]] ZRT_ALWAYS_INLINE I8x64 operator()(std::size_t i) const noexcept { return words(first + i); }
-  };
-  [[nodiscard]] ZRT_ALWAYS_INLINE From words(std::size_t g, std::size_t word) const noexcept {
-    return {{block[g] + word / 8 * form.code_bytes(), levels}, word % 8};
+  /// Those of one of the eight times 32 elements.
+  [[nodiscard]] ZRT_ALWAYS_INLINE Words words(std::size_t g, std::size_t elems) const noexcept {
+    return {block[g] + elems * form.code_bytes(), levels};
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE I32 factor(std::size_t g, std::size_t j) const noexcept {
     return panel_factors(quant::signed_bytes(block[g] + form.factors_at() + 16 * j));
@@ -70,12 +65,12 @@ template <class Words> struct PackedParts {
 };
 
 /// Products of groups of runs with few rows, without a panel.
-template <std::size_t kGroups, std::size_t kRuns, Codes kCodes, class Words>
+template <std::size_t kRuns, Codes kCodes, class Words>
 void few_runs(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
               std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
-  const PackedRuns<kGroups, kRuns, Words> runs{w, *w.form, group, levels, w.form->block_bytes()};
+  const PackedRuns<kRuns, Words> runs{w, *w.form, group, levels, w.form->block_bytes()};
   each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-    run_tile<kGroups, columns.value, kRuns, kCodes>(*w.form, runs, 0, x.cols / kGroup, x, first, row, sums);
+    run_tile<kTileGroups, columns.value, kRuns, kCodes>(*w.form, runs, 0, x.cols / kGroup, x, first, row, sums);
   });
 }
 
@@ -125,24 +120,25 @@ template <std::uint32_t kCodeSet, bool kParts, class F>
          tried.template operator()<8, false>();
 }
 
-/// Products of kGroups groups with few rows, without a panel; false where a panel takes less time.
-template <std::size_t kGroups, PackedForms kForms>
+/// Products of a tile's groups with few rows, without a panel; false where a panel takes less time.
+template <PackedForms kForms>
 [[nodiscard]] bool few_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
                                 std::uint32_t first, std::uint32_t rows, const CodeReader& read,
                                 PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
   const auto runs = [&]<std::size_t kRuns, std::uint32_t kCodeSet>() noexcept {
     return with_packed_codes<kCodeSet, false>(form, rows, [&]<class Words, Codes kCodes, std::size_t>() noexcept {
-      few_runs<kGroups, kRuns, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
+      few_runs<kRuns, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
     });
   };
   const auto parts = [&]<std::size_t kParts, std::uint32_t kCodeSet>() noexcept {
     return with_packed_codes<kCodeSet, true>(
         form, rows, [&]<class Words, Codes kCodes, std::size_t kColumns>() noexcept {
           // One row waits for memory, which gives the bytes of one group after the other a quarter faster than of two at once.
-          if (kGroups == 1 || rows > 1)
-            return few_parts<kGroups, kColumns, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
-          for (std::size_t g = 0; g < kGroups; ++g)
+          if (kTileGroups == 1 || rows > 1)
+            return few_parts<kTileGroups, kColumns, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(),
+                                                                           sums);
+          for (std::size_t g = 0; g < kTileGroups; ++g)
             few_parts<1, 1, kParts, kCodes, Words>(w, group + g, x, first, rows, read.levels(), sums + g);
         });
   };

@@ -61,10 +61,9 @@ struct PartPanel {
   alignas(64) float scales[kTileGroups][16];
   alignas(64) float offsets[kTileGroups][16];
 
-  /// The words from `word` on.
-  [[nodiscard]] ZRT_ALWAYS_INLINE ByteWords words(std::size_t g, std::size_t word) const noexcept {
-    const std::byte* const bytes = integers[g][0];
-    return {bytes + 64 * word};
+  /// Those of one of the eight times 32 elements.
+  [[nodiscard]] ZRT_ALWAYS_INLINE ByteWords words(std::size_t g, std::size_t elems) const noexcept {
+    return {integers[g][elems]};
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE I32 factor(std::size_t g, std::size_t j) const noexcept {
     return load_i32(factors[g][j]);
@@ -94,7 +93,7 @@ inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const
   store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
 }
 
-template <std::size_t kGroups, std::size_t kRuns, Codes kCodes>
+template <std::size_t kRuns, Codes kCodes>
 void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                   std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   RunPanel panel;
@@ -104,45 +103,45 @@ void run_products(const PackedWeight& w, const std::byte* const* group, const Ac
   const std::size_t stretch = rows < kTileColumns * 2 ? RunPanel::kFewBlocks : RunPanel::kBlocks;
   for (std::size_t from = 0; from < blocks; from += stretch) {
     const std::size_t count = blocks - from < stretch ? blocks - from : stretch;
-    for (std::size_t g = 0; g < kGroups; ++g) {
-      fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
+    for (std::size_t g = 0; g < kTileGroups; ++g) {
+      fetch(next_of<kTileGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
       fill_run_panel(w, group[g], from, count, read, g, panel);
     }
     each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-      run_tile<kGroups, columns.value, kRuns, kCodes>(*w.form, panel, from, count, x, first, row, sums);
+      run_tile<kTileGroups, columns.value, kRuns, kCodes>(*w.form, panel, from, count, x, first, row, sums);
     });
   }
 }
 
-template <std::size_t kGroups, std::size_t kParts, Codes kCodes>
+template <std::size_t kParts, Codes kCodes>
 void part_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                    std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   PartPanel panel;
   const std::size_t stride = w.form->block_bytes();
   for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
-    for (std::size_t g = 0; g < kGroups; ++g)
-      fill_part_panel(w, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), read, g,
+    for (std::size_t g = 0; g < kTileGroups; ++g)
+      fill_part_panel(w, group[g] + b * stride, next_of<kTileGroups>(w, group[g], b * stride + kFetchAhead), read, g,
                       panel);
     each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-      part_tile<kGroups, columns.value, kParts, kCodes>(*w.form, panel, b, x, first, row, sums);
+      part_tile<kTileGroups, columns.value, kParts, kCodes>(*w.form, panel, b, x, first, row, sums);
     });
   }
 }
 
-/// Products of kGroups groups, whose panels have such codes, with activation rows first..first+rows-1. The weight's form
+/// Products of a tile's groups, whose panels have such codes, with activation rows first..first+rows-1. The weight's form
 /// is one of kForms.
-template <std::size_t kGroups, Codes kCodes, PackedForms kForms>
+template <Codes kCodes, PackedForms kForms>
 void panel_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                     std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
   if constexpr (kForms.part_16 != 0)
-    if (form.part == 16) return part_products<kGroups, 16, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 16) return part_products<16, kCodes>(w, group, x, first, rows, read, sums);
   if constexpr (kForms.part_32 != 0)
-    if (form.part == 32) return part_products<kGroups, 8, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 32) return part_products<8, kCodes>(w, group, x, first, rows, read, sums);
   if constexpr (kForms.run_16 != 0)
-    if (form.part == 0 && form.run == 16) return run_products<kGroups, 2, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 0 && form.run == 16) return run_products<2, kCodes>(w, group, x, first, rows, read, sums);
   if constexpr (kForms.run_32 != 0)
-    if (form.part == 0 && form.run == 32) return run_products<kGroups, 1, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 0 && form.run == 32) return run_products<1, kCodes>(w, group, x, first, rows, read, sums);
 }
 
 /// Those of kForms whose codes products know as kCodes.
@@ -158,24 +157,21 @@ template <PackedForms kForms, Codes kCodes> [[nodiscard]] consteval PackedForms 
           known(kForms.part_32, true)};
 }
 
-/// Products of kGroups groups with activation rows first..first+rows-1.
-template <std::size_t kGroups, PackedForms kForms>
+/// Products of a tile's groups with activation rows first..first+rows-1.
+template <PackedForms kForms>
 void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                     std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
 #if ZRT_VARIANT != 1
-  if constexpr (kGroups == kTileGroups)
-    if (few_products<kGroups, kForms>(w, group, x, first, rows, read, sums)) return;
+  if (few_products<kForms>(w, group, x, first, rows, read, sums)) return;
 #endif
   if constexpr (kIsa == Isa::v3) {
     const Codes codes = codes_of(static_cast<int>(w.form->bits), w.form->levels != nullptr, w.form->part != 0);
     if (codes == Codes::of_six)
-      return panel_products<kGroups, Codes::of_six, forms_of<kForms, Codes::of_six>()>(w, group, x, first, rows, read,
-                                                                                       sums);
+      return panel_products<Codes::of_six, forms_of<kForms, Codes::of_six>()>(w, group, x, first, rows, read, sums);
     if (codes == Codes::of_five)
-      return panel_products<kGroups, Codes::of_five, forms_of<kForms, Codes::of_five>()>(w, group, x, first, rows, read,
-                                                                                         sums);
+      return panel_products<Codes::of_five, forms_of<kForms, Codes::of_five>()>(w, group, x, first, rows, read, sums);
   }
-  panel_products<kGroups, Codes::any, forms_of<kForms, Codes::any>()>(w, group, x, first, rows, read, sums);
+  panel_products<Codes::any, forms_of<kForms, Codes::any>()>(w, group, x, first, rows, read, sums);
 }
 
 /// Stores the sums of `rows` activation rows and of the weight rows from `from` on that are below `last`.
@@ -199,14 +195,12 @@ void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t l
     for (std::uint32_t n = first; n < last; n += kTileGroups * kPackedRows) {
       const std::size_t groups = last - n > kPackedRows ? kTileGroups : 1;
       const std::byte* group[kTileGroups];
-      for (std::size_t g = 0; g < groups; ++g) {
-        group[g] = w.group(n + static_cast<std::uint32_t>(g) * kPackedRows);
+      for (std::size_t g = 0; g < kTileGroups; ++g) {
+        // A last group without another stands beside itself.
+        group[g] = w.group(g < groups ? n + static_cast<std::uint32_t>(g) * kPackedRows : n);
         for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], splat(0.0f));
       }
-      if (groups == kTileGroups)
-        group_products<kTileGroups, kForms>(w, group, x, t, rows, read, sums);
-      else
-        group_products<1, kForms>(w, group, x, t, rows, read, sums);
+      group_products<kForms>(w, group, x, t, rows, read, sums);
       store_group_sums(sums, groups, n, last, rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }
   }

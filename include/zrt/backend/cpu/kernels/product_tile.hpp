@@ -146,12 +146,15 @@ void run_tile(const PackedForm& form, const Panel& panel, std::size_t from, std:
         const F32 of_row = splat(d[c][b]);
         ZRT_UNROLL (g, kGroups) acc[g][c] = fma(scale[g] * of_row, to_f32(sums[g][c]), acc[g][c]);
       }
-      if (form.has_offset)
+      if (form.has_offset) {
+        F32 offset[kGroups];
+        ZRT_UNROLL (g, kGroups) offset[g] = panel.offset(g, b * kRuns + run);
         ZRT_UNROLL (c, kColumns) {
           const F32 of_row = splat(d[c][b]);
           const F32 total = to_f32(splat_i32(sum[c][b * kRuns + run]));
-          ZRT_UNROLL (g, kGroups) acc[g][c] = fma(panel.offset(g, b * kRuns + run) * of_row, total, acc[g][c]);
+          ZRT_UNROLL (g, kGroups) acc[g][c] = fma(offset[g] * of_row, total, acc[g][c]);
         }
+      }
     }
     ZRT_UNROLL (c, kColumns) q[c] += kGroup;
   }
@@ -174,23 +177,26 @@ void run_tile(const PackedForm& form, const Panel& panel, std::size_t from, std:
   return pair_of(load_i8(factors), load_i8(factors + 16));
 }
 
-/// Adds the products of part `j` of a block, times its factors, to `total`; x_sum has the sums of activations.
+/// Adds the products of the part that begins at word `word` of 32 elements, times its factors, to `total`; x_sum has the
+/// sums of activations.
 template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, Codes kCodes, class Panel>
-ZRT_ALWAYS_INLINE void add_part(const Panel& panel, std::size_t j, const std::int8_t* const (&q)[kColumns],
+ZRT_ALWAYS_INLINE void add_part(const Panel& panel, std::size_t elems, std::size_t word,
+                                const std::int8_t* const (&q)[kColumns],
                                 [[maybe_unused]] const std::int32_t* const (&x_sum)[kColumns],
                                 [[maybe_unused]] std::int32_t lowest, I32 (&total)[kGroups][kColumns]) noexcept {
   constexpr std::size_t kWords = 64 / kParts;
   using Words = decltype(panel.words(0, 0));
+  const std::size_t j = (8 * elems + word) / kWords;
   Words w[kGroups];
   I32 factor[kGroups];
   ZRT_UNROLL (g, kGroups) {
-    w[g] = panel.words(g, j * kWords);
+    w[g] = panel.words(g, elems);
     factor[g] = panel.factor(g, j);
   }
 #if ZRT_VARIANT == 3
   // A factor serves a pair of sums; the block as a whole gets its lowest value.
   tile_pairs<kGroups, kColumns, kWords, kCodes>(
-      w, q, 0, j * kWords, [&](std::size_t g, std::size_t c, I16x32 pairs) ZRT_UNROLLED {
+      w, q, word, 8 * elems, [&](std::size_t g, std::size_t c, I16x32 pairs) ZRT_UNROLLED {
         total[g][c] = add_pair_products(total[g][c], pairs, as_pairs(factor[g]));
       });
 #else
@@ -199,33 +205,33 @@ ZRT_ALWAYS_INLINE void add_part(const Panel& panel, std::size_t j, const std::in
     const I32 start = start_of<kColumns>(lowest, x_sum[c][j]);
     ZRT_UNROLL (g, kGroups) sums[g][c] = start;
   }
-  tile_sums<kGroups, kColumns, kWords, kCodes>(w, q, 0, j * kWords, sums);
+  tile_sums<kGroups, kColumns, kWords, kCodes>(w, q, word, 8 * elems, sums);
   ZRT_UNROLL (g, kGroups) {
     ZRT_UNROLL (c, kColumns) total[g][c] = iadd(total[g][c], imul(sums[g][c], factor[g]));
   }
 #endif
 }
 
-/// The sums of a row's sums of parts, which take 16 bits, times the factors of their offsets.
-template <std::size_t kGroups, std::size_t kParts, class Panel>
-ZRT_ALWAYS_INLINE void offset_sums(const Panel& panel, const std::int32_t* x_sum, I32 (&sums)[kGroups]) noexcept {
-  ZRT_UNROLL (g, kGroups) sums[g] = splat_i32(0);
-  ZRT_UNROLL (j, kParts / 2) {
-    const auto low = static_cast<std::uint16_t>(x_sum[2 * j]);
-    const I32 pair = splat_i32(static_cast<std::int32_t>(low | static_cast<std::uint32_t>(x_sum[2 * j + 1]) << 16));
-    ZRT_UNROLL (g, kGroups) sums[g] = dot2(sums[g], panel.offset_pair(g, j), pair);
-  }
+/// Two sums of activations of a part, which take 16 bits, in the halves of each lane.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_sums(const std::int32_t* sums) noexcept {
+  const auto low = static_cast<std::uint16_t>(sums[0]);
+  return splat_i32(static_cast<std::int32_t>(low | static_cast<std::uint32_t>(sums[1]) << 16));
 }
 
-#if ZRT_VARIANT == 3
-/// The sum of a row's sums of parts times the parts' factors.
-template <std::size_t kParts, class Panel>
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 factor_sum(const Panel& panel, std::size_t g, const std::int32_t* x_sum) noexcept {
-  I32 sum = splat_i32(0);
-  for (std::size_t j = 0; j < kParts; ++j) sum = dot2(sum, panel.factor(g, j), splat_i32(x_sum[j] & 0xffff));
-  return sum;
+/// Adds the products of the lowest value of all codes to `total`.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, class Panel>
+ZRT_ALWAYS_INLINE void add_lowest(const Panel& panel, std::int32_t lowest, const std::int32_t* const (&x_sum)[kColumns],
+                                  I32 (&total)[kGroups][kColumns]) noexcept {
+  ZRT_UNROLL (g, kGroups) {
+    I32 sums[kColumns];
+    ZRT_UNROLL (c, kColumns) sums[c] = splat_i32(0);
+    for (std::size_t j = 0; j < kParts; ++j) {
+      const I32 factor = panel.factor(g, j);
+      ZRT_UNROLL (c, kColumns) sums[c] = dot2(sums[c], factor, splat_i32(x_sum[c][j] & 0xffff));
+    }
+    ZRT_UNROLL (c, kColumns) total[g][c] = iadd(total[g][c], imul(splat_i32(lowest), sums[c]));
+  }
 }
-#endif
 
 /// Advances the chains of a tile over block `b`. kParts: 8 or 16.
 template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, Codes kCodes, class Panel>
@@ -235,28 +241,36 @@ void part_tile(const PackedForm& form, const Panel& panel, std::size_t b, const 
   const std::int32_t lowest = lowest_of(form);
   const std::int8_t* q[kColumns];
   const std::int32_t* sum[kColumns];
+  const float* d[kColumns];
   I32 total[kGroups][kColumns];
   ZRT_UNROLL (c, kColumns) {
     const std::uint64_t at = (std::uint64_t{first} + row + c) * blocks + b;
     q[c] = x.wide_q + at * kWideGroup;
     sum[c] = (kParts == 8 ? x.wide_sum : x.wide_half_sum) + at * kParts;
+    d[c] = x.wide_d + at;
     ZRT_UNROLL (g, kGroups) total[g][c] = splat_i32(0);
   }
-  for (std::size_t j = 0; j < kParts; ++j) add_part<kGroups, kColumns, kParts, kCodes>(panel, j, q, sum, lowest, total);
-  ZRT_UNROLL (c, kColumns) {
-    const F32 d = splat(x.wide_d[(std::uint64_t{first} + row + c) * blocks + b]);
-    I32 offsets[kGroups];
-    ZRT_UNROLL (g, kGroups) offsets[g] = splat_i32(0);
-    if (form.has_offset) offset_sums<kGroups, kParts>(panel, sum[c], offsets);
-    ZRT_UNROLL (g, kGroups) {
-#if ZRT_VARIANT == 3
-      if (lowest_of(form) != 0)
-        total[g][c] = iadd(total[g][c], imul(splat_i32(lowest), factor_sum<kParts>(panel, g, sum[c])));
-#endif
-      F32 acc = fma(panel.scale(g) * d, to_f32(total[g][c]), load(to[g][row + c]));
-      if (form.has_offset) acc = fma(panel.offset(g) * d, to_f32(offsets[g]), acc);
-      store(to[g][row + c], acc);
+  for (std::size_t elems = 0; elems < kWideGroup / kGroup; ++elems)
+    ZRT_UNROLL (half, kParts / 8)
+      add_part<kGroups, kColumns, kParts, kCodes>(panel, elems, 4 * half, q, sum, lowest, total);
+  if constexpr (kIsa == Isa::v3)
+    if (lowest != 0) add_lowest<kGroups, kColumns, kParts>(panel, lowest, sum, total);
+  const auto advance = [&](std::size_t g, F32 scale, const I32(&sums)[kColumns]) ZRT_UNROLLED {
+    ZRT_UNROLL (c, kColumns) {
+      float* const at = to[g][row + c];
+      store(at, fma(scale * splat(*d[c]), to_f32(sums[c]), load(at)));
     }
+  };
+  ZRT_UNROLL (g, kGroups) advance(g, panel.scale(g), total[g]);
+  if (!form.has_offset) return;
+  ZRT_UNROLL (g, kGroups) {
+    I32 sums[kColumns];
+    ZRT_UNROLL (c, kColumns) sums[c] = splat_i32(0);
+    for (std::size_t j = 0; j < kParts / 2; ++j) {
+      const I32 factors = panel.offset_pair(g, j);
+      ZRT_UNROLL (c, kColumns) sums[c] = dot2(sums[c], factors, splat_sums(sum[c] + 2 * j));
+    }
+    advance(g, panel.offset(g), sums);
   }
 }
 

@@ -147,6 +147,17 @@ struct PartSteps {
   std::size_t parts;
 };
 
+/// A row's sums of parts times the factors of their offsets.
+template <std::size_t kGroups, std::size_t kPairs>
+ZRT_ALWAYS_INLINE void offset_sums(const PartTilePanel& panel, const std::int32_t* sum,
+                                   I32 (&offsets)[kGroups]) noexcept {
+  ZRT_UNROLL (g, kGroups) offsets[g] = splat_i32(0);
+  ZRT_UNROLL (j, kPairs) {
+    const I32 pair = splat_sums(sum + 2 * j);
+    ZRT_UNROLL (g, kGroups) offsets[g] = dot2(offsets[g], panel.offset_pair(g, j), pair);
+  }
+}
+
 /// Advances the chains of rows from..to-1 of a tile.
 template <std::size_t kGroups, bool kOffset>
 ZRT_ALWAYS_INLINE void part_steps(const PartTilePanel& panel, const PartTileSums& tile, std::uint32_t from,
@@ -156,7 +167,7 @@ ZRT_ALWAYS_INLINE void part_steps(const PartTilePanel& panel, const PartTileSums
     I32 offsets[kGroups];
     if constexpr (kOffset) {
       const std::int32_t* const sum = x.sum + r * x.blocks * x.parts;
-      x.parts == 8 ? offset_sums<kGroups, 8>(panel, sum, offsets) : offset_sums<kGroups, 16>(panel, sum, offsets);
+      x.parts == 8 ? offset_sums<kGroups, 4>(panel, sum, offsets) : offset_sums<kGroups, 8>(panel, sum, offsets);
     }
     ZRT_UNROLL (g, kGroups) {
       const I32 total = iadd(load_i32(tile.low[g][r]), shift_left<8>(load_i32(tile.high[g][r])));

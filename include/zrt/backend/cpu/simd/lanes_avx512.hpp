@@ -141,12 +141,14 @@ ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { _mm512_storeu_si512(
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iand(I32 a, I32 b) noexcept { return {_mm512_and_si512(a.v, b.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ior(I32 a, I32 b) noexcept { return {_mm512_or_si512(a.v, b.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept { return {_mm512_xor_si512(a.v, b.v)}; }
-template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
-  return {_mm512_slli_epi32(a.v, kBits)};
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a, int bits) noexcept {
+  return {_mm512_slli_epi32(a.v, static_cast<unsigned>(bits))};
 }
-template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
-  return {_mm512_srai_epi32(a.v, kBits)};
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a, int bits) noexcept {
+  return {_mm512_srai_epi32(a.v, static_cast<unsigned>(bits))};
 }
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept { return shift_left(a, kBits); }
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept { return shift_right(a, kBits); }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept { return {_mm512_cmpeq_epi32_mask(a.v, b.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask igreater(I32 a, I32 b) noexcept { return {_mm512_cmpgt_epi32_mask(a.v, b.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iselect(Mask m, I32 a, I32 b) noexcept {

@@ -203,15 +203,18 @@ ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, &a, s
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept {
   return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] ^ b.part[i]; });
 }
-template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
-  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] << kBits; });
+// By a number of bits below 32, which takes another instruction unless it is a constant once loops are unrolled.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a, int bits) noexcept {
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] << bits; });
 }
 /// Shifts right and fills with the sign.
-template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a, int bits) noexcept {
   return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED {
-    return __builtin_bit_cast(U32x4, __builtin_bit_cast(I32x4, a.part[i]) >> kBits);
+    return __builtin_bit_cast(U32x4, __builtin_bit_cast(I32x4, a.part[i]) >> bits);
   });
 }
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept { return shift_left(a, kBits); }
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept { return shift_right(a, kBits); }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept {
   return from_parts<Mask>([&](std::size_t i)
                               ZRT_UNROLLED { return __builtin_bit_cast(U32x4, a.part[i] == b.part[i]); });
