@@ -24,17 +24,26 @@ inline constexpr std::int32_t kByteBias = kIsa == Isa::v4 ? 128 : 0;
   return splat_i32(static_cast<std::int32_t>(byte * 0x01010101u));
 }
 
-/// Adds a plane of kPlane bits to words of codes, as bits kShift and up.
-template <int kPlane, int kShift> ZRT_ALWAYS_INLINE void add_plane(const std::byte* plane, I32 (&words)[8]) noexcept {
-  const I32 mask = splat_u8((1u << kPlane) - 1);
-  ZRT_UNROLL (i, kPlane) {
+// Plain C++ calls what takes its vectors many instructions.
+#if ZRT_VARIANT == 1
+#define ZRT_PLANE_FUNCTION [[gnu::noinline]] inline
+#else
+#define ZRT_PLANE_FUNCTION ZRT_ALWAYS_INLINE
+#endif
+
+/// Adds a plane of `width` bits to words of codes, as bits `to` and up.
+ZRT_PLANE_FUNCTION void add_plane(const std::byte* plane, int width, int to, I32 (&words)[8]) noexcept {
+  const auto step = static_cast<std::size_t>(width);
+  const I32 mask = splat_u8((1u << width) - 1);
+  ZRT_UNROLL (i, step) {
     I32 bits = load_i32(plane + 64 * i);
-    ZRT_UNROLL (k, 8 / kPlane) {
-      words[i + k * kPlane] = ior(words[i + k * kPlane], shift_left<kShift>(iand(bits, mask)));
-      bits = shift_right<kPlane>(bits);
+    ZRT_UNROLL (k, 8 / step) {
+      words[i + k * step] = ior(words[i + k * step], shift_left(iand(bits, mask), to));
+      bits = shift_right(bits, width);
     }
   }
 }
+#undef ZRT_PLANE_FUNCTION
 
 /// Writes the codes of 32 elements as bytes, [8 words][16 rows][4]: what `levels` says, or without them the codes
 /// themselves. Signed bytes get kByteBias added.
@@ -46,9 +55,9 @@ ZRT_ALWAYS_INLINE void unpack_codes(const std::byte* codes, const std::int8_t* l
   } else {
     I32 words[8];
     ZRT_UNROLL (c, 8) words[c] = splat_i32(0);
-    if constexpr ((kBits & 4) != 0) add_plane<4, 0>(codes, words);
-    if constexpr ((kBits & 2) != 0) add_plane<2, kBits & 4>(codes + 64 * (kBits & 4), words);
-    if constexpr ((kBits & 1) != 0) add_plane<1, kBits & 6>(codes + 64 * (kBits & 6), words);
+    if constexpr ((kBits & 4) != 0) add_plane(codes, 4, 0, words);
+    if constexpr ((kBits & 2) != 0) add_plane(codes + 64 * (kBits & 4), 2, kBits & 4, words);
+    if constexpr ((kBits & 1) != 0) add_plane(codes + 64 * (kBits & 6), 1, kBits & 6, words);
     if (levels != nullptr)
       ZRT_UNROLL (c, 8) words[c] = look_up(levels, words[c]);
     ZRT_UNROLL (c, 8) store_i32(out + 64 * c, words[c]);

@@ -52,10 +52,21 @@
 
 /// for (std::size_t i = 0; i < count; ++i), which is gone after compilation, so that arrays indexed by `i` stay in
 /// registers. `count` is a constant, at most 64.
+#define ZRT_UNROLL(i, count) ZRT_UNROLL_IN(ZRT_VARIANT) for (std::size_t i = 0; i < (count); ++i)
+#define ZRT_UNROLL_IN(variant) ZRT_UNROLL_OF(variant)
+#define ZRT_UNROLL_OF(variant) ZRT_UNROLL_##variant
 #if defined(__clang__)
-#define ZRT_UNROLL(i, count) ZRT_PRAGMA(clang loop unroll(full)) for (std::size_t i = 0; i < (count); ++i)
+#define ZRT_UNROLL_4 ZRT_PRAGMA(clang loop unroll(full))
 #else
-#define ZRT_UNROLL(i, count) ZRT_PRAGMA(GCC unroll 64) for (std::size_t i = 0; i < (count); ++i)
+#define ZRT_UNROLL_4 ZRT_PRAGMA(GCC unroll 64)
+#endif
+#define ZRT_UNROLL_3 ZRT_UNROLL_4
+// Plain x86-64 has registers for four times sixteen lanes: arrays of them lie in memory in any case, and loops that stay
+// are less code.
+#if defined(__x86_64__)
+#define ZRT_UNROLL_1
+#else
+#define ZRT_UNROLL_1 ZRT_UNROLL_4
 #endif
 
 /// Marks a lambda that is nothing but the body of a loop or a part of one.
