@@ -18,33 +18,43 @@
   return sealed(splat(cap) * tanh(x / splat(cap)));
 }
 
-/// y[i] = act(gate[i]) · up[i], or act(gate[i]) without `up`, for i in first..last-1.
-template <class F>
+/// y[i] = f(gate[i]) · factor(up[i]), or f(gate[i]) without `up`, for i in first..last-1: one copy of `f` for all.
+template <class F, class G>
 ZRT_ALWAYS_INLINE void gate_by(const float* gate, const float* up, float* y, std::uint64_t first, std::uint64_t last,
-                               F&& f) noexcept {
-  if (up == nullptr)
-    map(gate, y, first, last, [&](F32 g) ZRT_UNROLLED { return f(g); });
-  else
-    map(gate, up, y, first, last, [&](F32 g, F32 u) ZRT_UNROLLED { return f(g) * u; });
+                               F&& f, G&& factor) noexcept {
+  for (std::uint64_t i = first; i < last; i += 16) {
+    const auto rest = static_cast<std::size_t>(last - i);
+    const auto read = [&](const float* from)
+                          ZRT_UNROLLED { return rest < 16 ? load_first(from + i, rest) : load(from + i); };
+    F32 v = f(read(gate));
+    if (up != nullptr) v = v * factor(read(up));
+    if (rest < 16)
+      store_first(y + i, v, rest);
+    else
+      store(y + i, v);
+  }
 }
 inline void gate_elements(Activation act, const float* gate, const float* up, float* y, std::uint64_t first,
                           std::uint64_t last) noexcept {
+  const auto same = [](F32 x) ZRT_UNROLLED { return x; };
+  const auto by = [&](auto f) ZRT_UNROLLED { gate_by(gate, up, y, first, last, f, same); };
   switch (act) {
     case Activation::none:
-      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return x; });
+      return by(same);
     case Activation::silu:
-      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return silu(x); });
+      return by([](F32 x) ZRT_UNROLLED { return silu(x); });
     case Activation::gelu:
-      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return gelu(x); });
+      return by([](F32 x) ZRT_UNROLLED { return gelu(x); });
     case Activation::gelu_tanh:
-      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return gelu_tanh(x); });
+      return by([](F32 x) ZRT_UNROLLED { return gelu_tanh(x); });
     case Activation::relu2:
-      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu2(x); });
+      return by([](F32 x) ZRT_UNROLLED { return relu2(x); });
     case Activation::relu:
-      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu(x); });
+      return by([](F32 x) ZRT_UNROLLED { return relu(x); });
     case Activation::swiglu_oai:
-      if (up == nullptr) return map(gate, y, first, last, [](F32 x) noexcept { return swiglu_oai_gate(x); });
-      return map(gate, up, y, first, last, [](F32 g, F32 u) noexcept { return swiglu_oai_gate(g) * swiglu_oai_up(u); });
+      return gate_by(
+          gate, up, y, first, last, [](F32 x) ZRT_UNROLLED { return swiglu_oai_gate(x); },
+          [](F32 x) ZRT_UNROLLED { return swiglu_oai_up(x); });
   }
 }
 
