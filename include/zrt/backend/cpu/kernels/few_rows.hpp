@@ -21,12 +21,13 @@ template <std::size_t kRuns, class Words> struct PackedRuns {
   const std::byte* const* group;
   const std::int8_t* levels;
   std::size_t stride;
+  std::size_t from;  ///< the first block
 
   ZRT_ALWAYS_INLINE void reach(std::size_t b) const noexcept {
-    ZRT_UNROLL (g, kTileGroups) fetch(next_of<kTileGroups>(w, group[g], b * stride + kFetchAhead), stride);
+    ZRT_UNROLL (g, kTileGroups) fetch(next_of<kTileGroups>(w, group[g], (from + b) * stride + kFetchAhead), stride);
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE Words words(std::size_t g, std::size_t b) const noexcept {
-    return {group[g] + b * stride, levels};
+    return {group[g] + (from + b) * stride, levels};
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t g, std::size_t i) const noexcept {
     return load_scales(form.scale, at(g, i) + form.scales_at());
@@ -37,7 +38,7 @@ template <std::size_t kRuns, class Words> struct PackedRuns {
 
  private:
   [[nodiscard]] ZRT_ALWAYS_INLINE const std::byte* at(std::size_t g, std::size_t i) const noexcept {
-    return group[g] + i / kRuns * stride + i % kRuns * form.scale_bytes();
+    return group[g] + (from + i / kRuns) * stride + i % kRuns * form.scale_bytes();
   }
 };
 /// One packed block of 256 of each group. Words: of the codes of 32 elements, eight.
@@ -66,20 +67,21 @@ template <class Words> struct PackedParts {
 
 /// Products of groups of runs with few rows, without a panel.
 template <std::size_t kRuns, Codes kCodes, class Words>
-void few_runs(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-              std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
-  const PackedRuns<kRuns, Words> runs{w, *w.form, group, levels, w.form->block_bytes()};
+void few_runs(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+              std::uint32_t first, std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+  const std::size_t from = axis.first / kGroup, count = axis.last / kGroup - from;
+  const PackedRuns<kRuns, Words> runs{w, *w.form, group, levels, w.form->block_bytes(), from};
   each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
-    run_tile<kTileGroups, columns.value, kRuns, kCodes>(*w.form, runs, 0, x.cols / kGroup, x, first, row, sums);
+    run_tile<kTileGroups, columns.value, kRuns, kCodes>(*w.form, runs, from, count, x, first, row, sums);
   });
 }
 
 /// Products of groups of blocks of kParts parts with few rows, at most kMost in a tile, without a panel.
 template <std::size_t kGroups, std::size_t kMost, std::size_t kParts, Codes kCodes, class Words>
-void few_parts(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-               std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+void few_parts(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+               std::uint32_t first, std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   const std::size_t stride = w.form->block_bytes();
-  for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+  for (std::size_t b = axis.first / kWideGroup; b < axis.last / kWideGroup; ++b) {
     const std::byte* block[kGroups];
     ZRT_UNROLL (g, kGroups) {
       block[g] = group[g] + b * stride;
@@ -123,12 +125,12 @@ template <std::uint32_t kCodeSet, bool kParts, class F>
 /// Products of a tile's groups with few rows, without a panel; false where a panel takes less time.
 template <PackedForms kForms>
 [[nodiscard]] bool few_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
-                                std::uint32_t first, std::uint32_t rows, const CodeReader& read,
+                                AxisPart axis, std::uint32_t first, std::uint32_t rows, const CodeReader& read,
                                 PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
   const auto runs = [&]<std::size_t kRuns, std::uint32_t kCodeSet>() noexcept {
     return with_packed_codes<kCodeSet, false>(form, rows, [&]<class Words, Codes kCodes, std::size_t>() noexcept {
-      few_runs<kRuns, kCodes, Words>(w, group, x, first, rows, read.levels(), sums);
+      few_runs<kRuns, kCodes, Words>(w, group, x, axis, first, rows, read.levels(), sums);
     });
   };
   const auto parts = [&]<std::size_t kParts, std::uint32_t kCodeSet>() noexcept {
@@ -136,10 +138,10 @@ template <PackedForms kForms>
         form, rows, [&]<class Words, Codes kCodes, std::size_t kColumns>() noexcept {
           // One row waits for memory, which gives the bytes of one group after the other a quarter faster than of two at once.
           if (kTileGroups == 1 || rows > 1)
-            return few_parts<kTileGroups, kColumns, kParts, kCodes, Words>(w, group, x, first, rows, read.levels(),
-                                                                           sums);
+            return few_parts<kTileGroups, kColumns, kParts, kCodes, Words>(w, group, x, axis, first, rows,
+                                                                           read.levels(), sums);
           for (std::size_t g = 0; g < kTileGroups; ++g)
-            few_parts<1, 1, kParts, kCodes, Words>(w, group + g, x, first, rows, read.levels(), sums + g);
+            few_parts<1, 1, kParts, kCodes, Words>(w, group + g, x, axis, first, rows, read.levels(), sums + g);
         });
   };
   if (form.part == 16) return parts.template operator()<16, kForms.part_16>();

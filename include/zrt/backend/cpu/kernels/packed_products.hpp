@@ -94,14 +94,14 @@ inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const
 }
 
 template <std::size_t kRuns, Codes kCodes>
-void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                  std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
+void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                  std::uint32_t first, std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   RunPanel panel;
-  const std::size_t blocks = x.cols / kGroup;
+  const std::size_t blocks = axis.last / kGroup;
   const std::size_t stride = w.form->block_bytes();
   // Few rows wait for memory: what is fetched ahead is spread out.
   const std::size_t stretch = rows < kTileColumns * 2 ? RunPanel::kFewBlocks : RunPanel::kBlocks;
-  for (std::size_t from = 0; from < blocks; from += stretch) {
+  for (std::size_t from = axis.first / kGroup; from < blocks; from += stretch) {
     const std::size_t count = blocks - from < stretch ? blocks - from : stretch;
     for (std::size_t g = 0; g < kTileGroups; ++g) {
       fetch(next_of<kTileGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
@@ -114,11 +114,11 @@ void run_products(const PackedWeight& w, const std::byte* const* group, const Ac
 }
 
 template <std::size_t kParts, Codes kCodes>
-void part_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                   std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
+void part_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                   std::uint32_t first, std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   PartPanel panel;
   const std::size_t stride = w.form->block_bytes();
-  for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+  for (std::size_t b = axis.first / kWideGroup; b < axis.last / kWideGroup; ++b) {
     for (std::size_t g = 0; g < kTileGroups; ++g)
       fill_part_panel(w, group[g] + b * stride, next_of<kTileGroups>(w, group[g], b * stride + kFetchAhead), read, g,
                       panel);
@@ -131,17 +131,17 @@ void part_products(const PackedWeight& w, const std::byte* const* group, const A
 /// Products of a tile's groups, whose panels have such codes, with activation rows first..first+rows-1. The weight's form
 /// is one of kForms.
 template <Codes kCodes, PackedForms kForms>
-void panel_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                    std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
+void panel_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                    std::uint32_t first, std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
   if constexpr (kForms.part_16 != 0)
-    if (form.part == 16) return part_products<16, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 16) return part_products<16, kCodes>(w, group, x, axis, first, rows, read, sums);
   if constexpr (kForms.part_32 != 0)
-    if (form.part == 32) return part_products<8, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 32) return part_products<8, kCodes>(w, group, x, axis, first, rows, read, sums);
   if constexpr (kForms.run_16 != 0)
-    if (form.part == 0 && form.run == 16) return run_products<2, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 0 && form.run == 16) return run_products<2, kCodes>(w, group, x, axis, first, rows, read, sums);
   if constexpr (kForms.run_32 != 0)
-    if (form.part == 0 && form.run == 32) return run_products<1, kCodes>(w, group, x, first, rows, read, sums);
+    if (form.part == 0 && form.run == 32) return run_products<1, kCodes>(w, group, x, axis, first, rows, read, sums);
 }
 
 /// Those of kForms whose codes products know as kCodes.
@@ -159,19 +159,21 @@ template <PackedForms kForms, Codes kCodes> [[nodiscard]] consteval PackedForms 
 
 /// Products of a tile's groups with activation rows first..first+rows-1.
 template <PackedForms kForms>
-void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
-                    std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
+void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                    std::uint32_t first, std::uint32_t rows, const CodeReader& read, PanelSums sums) noexcept {
 #if ZRT_VARIANT != 1
-  if (few_products<kForms>(w, group, x, first, rows, read, sums)) return;
+  if (few_products<kForms>(w, group, x, axis, first, rows, read, sums)) return;
 #endif
   if constexpr (kIsa == Isa::v3) {
     const Codes codes = codes_of(static_cast<int>(w.form->bits), w.form->levels != nullptr, w.form->part != 0);
     if (codes == Codes::of_six)
-      return panel_products<Codes::of_six, forms_of<kForms, Codes::of_six>()>(w, group, x, first, rows, read, sums);
+      return panel_products<Codes::of_six, forms_of<kForms, Codes::of_six>()>(w, group, x, axis, first, rows, read,
+                                                                              sums);
     if (codes == Codes::of_five)
-      return panel_products<Codes::of_five, forms_of<kForms, Codes::of_five>()>(w, group, x, first, rows, read, sums);
+      return panel_products<Codes::of_five, forms_of<kForms, Codes::of_five>()>(w, group, x, axis, first, rows, read,
+                                                                                sums);
   }
-  panel_products<Codes::any, forms_of<kForms, Codes::any>()>(w, group, x, first, rows, read, sums);
+  panel_products<Codes::any, forms_of<kForms, Codes::any>()>(w, group, x, axis, first, rows, read, sums);
 }
 
 /// Stores the sums of `rows` activation rows and of the weight rows from `from` on that are below `last`.
@@ -183,26 +185,58 @@ void store_group_sums(const float (*sums)[kRows][16], std::size_t groups, std::u
     for (std::uint32_t i = 0; i < rows; ++i) store_first(y + i * stride, load(sums[g][i]), valid);
   }
 }
+/// Loads what store_group_sums stored.
+template <std::size_t kRows>
+void load_group_sums(float (*sums)[kRows][16], std::size_t groups, std::uint32_t from, std::uint32_t last,
+                     std::uint32_t rows, const float* y, std::uint64_t stride) noexcept {
+  for (std::size_t g = 0; g < groups; ++g, from += kPackedRows, y += kPackedRows) {
+    const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
+    for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], load_first(y + i * stride, valid));
+  }
+}
+
+/// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and rows `t` and on,
+/// kRows at most, over parts of the axis for which kElems activations fit the second-level cache. Chains over a part end
+/// in `y` and go on from there. products(group, axis, sums) advances those of kGroups groups; one without another stands
+/// beside itself.
+template <std::size_t kGroups, std::uint32_t kRows, std::uint32_t kElems, class F>
+ZRT_ALWAYS_INLINE void multiply_by_parts(const PackedWeight& w, std::uint32_t first, std::uint32_t last,
+                                         std::uint32_t cols, std::uint32_t rows, float* y, std::uint64_t stride,
+                                         F&& products) noexcept {
+  static_assert(kElems / kRows >= kWideGroup);
+  alignas(64) float sums[kGroups][kRows][16];
+  const std::uint32_t depth = kElems / rows / kWideGroup * kWideGroup;
+  for (std::uint32_t k = 0; k < cols; k += depth) {
+    const AxisPart axis{k, cols - k < depth ? cols : k + depth};
+    for (std::uint32_t n = first; n < last; n += kGroups * kPackedRows) {
+      const std::size_t groups = last - n > kPackedRows ? kGroups : 1;
+      const std::byte* group[kGroups];
+      for (std::size_t g = 0; g < kGroups; ++g) {
+        group[g] = w.group(g < groups ? n + static_cast<std::uint32_t>(g) * kPackedRows : n);
+        for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], splat(0.0f));
+      }
+      float* const to = y + (n - first);
+      if (k != 0) load_group_sums(sums, groups, n, last, rows, to, stride);
+      products(group, axis, sums);
+      store_group_sums(sums, groups, n, last, rows, to, stride);
+    }
+  }
+}
+
+/// Activations that meet one panel after the other: more would not stay in the second-level cache.
+inline constexpr std::uint32_t kPanelElems = 256 * 1024;
 
 /// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and every row t.
 template <PackedForms kForms>
 void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                      std::uint64_t stride) noexcept {
   const CodeReader read = code_reader<kForms>(*w.form);
-  alignas(64) float sums[kTileGroups][kPanelRows][16];
   for (std::uint32_t t = 0; t < x.rows; t += kPanelRows) {
     const std::uint32_t rows = x.rows - t < kPanelRows ? x.rows - t : kPanelRows;
-    for (std::uint32_t n = first; n < last; n += kTileGroups * kPackedRows) {
-      const std::size_t groups = last - n > kPackedRows ? kTileGroups : 1;
-      const std::byte* group[kTileGroups];
-      for (std::size_t g = 0; g < kTileGroups; ++g) {
-        // A last group without another stands beside itself.
-        group[g] = w.group(g < groups ? n + static_cast<std::uint32_t>(g) * kPackedRows : n);
-        for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], splat(0.0f));
-      }
-      group_products<kForms>(w, group, x, t, rows, read, sums);
-      store_group_sums(sums, groups, n, last, rows, y + std::uint64_t{t} * stride + (n - first), stride);
-    }
+    multiply_by_parts<kTileGroups, kPanelRows, kPanelElems>(
+        w, first, last, x.cols, rows, y + t * stride, stride,
+        [&](const std::byte* const* group, AxisPart axis, PanelSums sums)
+            ZRT_UNROLLED { group_products<kForms>(w, group, x, axis, t, rows, read, sums); });
   }
 }
 

@@ -22,6 +22,12 @@ inline constexpr std::size_t kTileColumns = kIsa == Isa::v1 ? 1 : 4;
 /// Activation rows whose sums wait beside a panel.
 inline constexpr std::uint32_t kPanelRows = 128;
 
+/// Elements first..last-1 of the axis that is summed over: whole blocks.
+struct AxisPart {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
 /// Sums of a panel's rows: [group][activation row][16].
 using PanelSums = float (*)[kPanelRows][16];
 

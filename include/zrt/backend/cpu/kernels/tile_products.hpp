@@ -31,18 +31,6 @@ inline constexpr std::uint32_t kTiledRows = 256;
 /// Activations that meet one panel after the other: more would not stay in the second-level cache.
 inline constexpr std::uint32_t kTiledElems = 512 * 1024;
 
-/// Elements of the axis that `rows` activation rows are multiplied along at once.
-[[nodiscard]] inline std::uint32_t tiled_depth(std::uint32_t rows) noexcept {
-  return kTiledElems / rows / kWideGroup * kWideGroup;
-}
-static_assert(kTiledElems / kTiledRows >= kWideGroup);
-
-/// Elements first..last-1 of the axis, whole blocks.
-struct AxisPart {
-  std::uint32_t first;
-  std::uint32_t last;
-};
-
 /// A tile's sums, as it is stored.
 using TileSums = std::int32_t[kMostTileRows][16];
 
@@ -148,28 +136,28 @@ struct PartSteps {
 };
 
 /// A row's sums of parts times the factors of their offsets.
-template <std::size_t kGroups, std::size_t kPairs>
+template <std::size_t kPairs>
 ZRT_ALWAYS_INLINE void offset_sums(const PartTilePanel& panel, const std::int32_t* sum,
-                                   I32 (&offsets)[kGroups]) noexcept {
-  ZRT_UNROLL (g, kGroups) offsets[g] = splat_i32(0);
+                                   I32 (&offsets)[kTileGroups]) noexcept {
+  ZRT_UNROLL (g, kTileGroups) offsets[g] = splat_i32(0);
   ZRT_UNROLL (j, kPairs) {
     const I32 pair = splat_sums(sum + 2 * j);
-    ZRT_UNROLL (g, kGroups) offsets[g] = dot2(offsets[g], panel.offset_pair(g, j), pair);
+    ZRT_UNROLL (g, kTileGroups) offsets[g] = dot2(offsets[g], panel.offset_pair(g, j), pair);
   }
 }
 
 /// Advances the chains of rows from..to-1 of a tile.
-template <std::size_t kGroups, bool kOffset>
+template <bool kOffset>
 ZRT_ALWAYS_INLINE void part_steps(const PartTilePanel& panel, const PartTileSums& tile, std::uint32_t from,
                                   std::uint32_t to, const PartSteps& x, float (*const (&sums)[2])[16]) noexcept {
   for (std::uint32_t r = from; r < to; ++r) {
     const F32 of_row = splat(x.d[r * x.blocks]);
-    I32 offsets[kGroups];
+    I32 offsets[kTileGroups];
     if constexpr (kOffset) {
       const std::int32_t* const sum = x.sum + r * x.blocks * x.parts;
-      x.parts == 8 ? offset_sums<kGroups, 4>(panel, sum, offsets) : offset_sums<kGroups, 8>(panel, sum, offsets);
+      x.parts == 8 ? offset_sums<4>(panel, sum, offsets) : offset_sums<8>(panel, sum, offsets);
     }
-    ZRT_UNROLL (g, kGroups) {
+    ZRT_UNROLL (g, kTileGroups) {
       const I32 total = iadd(load_i32(tile.low[g][r]), shift_left<8>(load_i32(tile.high[g][r])));
       F32 acc = fma(load(panel.scales[g]) * of_row, to_f32(total), load(sums[g][r]));
       if constexpr (kOffset) acc = fma(load(panel.offsets[g]) * of_row, to_f32(offsets[g]), acc);
@@ -183,7 +171,7 @@ using TiledSums = float (*)[kTiledRows][16];
 
 /// Products of block `b` with activation rows first..first+tiles.rows-1. The chains of a tile advance between the
 /// products of the next one.
-template <std::size_t kGroups, bool kOffset>
+template <bool kOffset>
 void part_tiles(const PartTilePanel& panel, std::size_t parts, std::size_t b, const Activations& x, std::uint32_t first,
                 const RowTiles& tiles, TiledSums sums) noexcept {
   const std::size_t blocks = x.cols / kWideGroup;
@@ -197,29 +185,29 @@ void part_tiles(const PartTilePanel& panel, std::size_t parts, std::size_t b, co
     const std::uint32_t repeated = tiles.repeated(tile);
     const std::uint32_t from = chunk * share < repeated ? repeated : chunk * share;
     const std::uint32_t to = (chunk + 1) * share < tiles.height ? (chunk + 1) * share : tiles.height;
-    float(*const at[2])[16]{sums[0] + row, sums[kGroups - 1] + row};
+    float(*const at[2])[16]{sums[0] + row, sums[1] + row};
     const std::uint64_t block = (std::uint64_t{first} + row) * blocks + b;
     const PartSteps of_rows{x.wide_d + block, part_sums + block * parts, blocks, parts};
-    part_steps<kGroups, kOffset>(panel, stored, from, to, of_rows, at);
+    part_steps<kOffset>(panel, stored, from, to, of_rows, at);
   };
   for (std::uint32_t tile = 0; tile < tiles.tiles; ++tile) {
     zero_part_sums<0>();
-    if constexpr (kGroups == 2) zero_part_sums<1>();
+    zero_part_sums<1>();
     for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) {
       tile_load<0>(q + std::uint64_t{tiles.first(tile)} * x.cols + 64 * chunk, x.cols);
       part_dots<0>(panel, chunk);
-      if constexpr (kGroups == 2) part_dots<1>(panel, chunk);
+      part_dots<1>(panel, chunk);
       if (tile != 0) advance(tile - 1, chunk);
     }
     store_part_sums<0>(stored);
-    if constexpr (kGroups == 2) store_part_sums<1>(stored);
+    store_part_sums<1>(stored);
   }
   for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) advance(tiles.tiles - 1, chunk);
 }
 
-template <std::size_t kGroups>
-void part_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
-                        std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
+inline void part_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
+                               AxisPart axis, std::uint32_t first, const RowTiles& tiles, const CodeReader& read,
+                               TiledSums sums) noexcept {
   TileSizes sizes;
   sizes.set(0, tiles.height, kTileRowBytes);
   sizes.set(1, kMostTileRows, kTileRowBytes);
@@ -229,13 +217,13 @@ void part_tile_products(const PackedWeight& w, const std::byte* const* group, co
   const std::size_t stride = w.form->block_bytes();
   const std::size_t parts = kWideGroup / w.form->part;
   for (std::size_t b = axis.first / kWideGroup; b < axis.last / kWideGroup; ++b) {
-    for (std::size_t g = 0; g < kGroups; ++g)
-      fill_part_tiles(*w.form, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), read, g,
-                      panel);
+    for (std::size_t g = 0; g < kTileGroups; ++g)
+      fill_part_tiles(*w.form, group[g] + b * stride, next_of<kTileGroups>(w, group[g], b * stride + kFetchAhead), read,
+                      g, panel);
     if (w.form->has_offset)
-      part_tiles<kGroups, true>(panel, parts, b, x, first, tiles, sums);
+      part_tiles<true>(panel, parts, b, x, first, tiles, sums);
     else
-      part_tiles<kGroups, false>(panel, parts, b, x, first, tiles, sums);
+      part_tiles<false>(panel, parts, b, x, first, tiles, sums);
   }
 }
 
@@ -321,13 +309,13 @@ ZRT_ALWAYS_INLINE void run_steps(const RunSteps& s, std::uint32_t from, float (*
 }
 
 template <bool kOffset>
-void run_tiles(const RunTilePanel& panel, std::size_t groups, std::size_t from, std::size_t count, const Activations& x,
+void run_tiles(const RunTilePanel& panel, std::size_t from, std::size_t count, const Activations& x,
                std::uint32_t first, const RowTiles& tiles, TiledSums sums) noexcept {
   const std::size_t blocks = x.cols / kGroup;
   alignas(64) TileSums stored[RunTilePanel::kBlocks];
   for (std::uint32_t tile = 0; tile < tiles.tiles; ++tile) {
     const std::uint64_t row = std::uint64_t{first} + tiles.first(tile);
-    for (std::size_t g = 0; g < groups; ++g) {
+    for (std::size_t g = 0; g < kTileGroups; ++g) {
       run_dots(panel, g, count, x.q + row * x.cols + from * kGroup, x.cols, stored);
       const std::uint64_t at = row * blocks + from;
       const RunSteps steps{panel, stored, g, count, x.d + at, x.sum + at, blocks};
@@ -343,9 +331,9 @@ void run_tiles(const RunTilePanel& panel, std::size_t groups, std::size_t from, 
   }
 }
 
-template <std::size_t kGroups>
-void run_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
-                       std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
+inline void run_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
+                              std::uint32_t first, const RowTiles& tiles, const CodeReader& read,
+                              TiledSums sums) noexcept {
   TileSizes sizes;
   sizes.set(0, tiles.height, kGroup);
   sizes.set(1, kGroup / 4, kTileRowBytes);
@@ -356,63 +344,38 @@ void run_tile_products(const PackedWeight& w, const std::byte* const* group, con
   const std::size_t stride = w.form->block_bytes();
   for (std::size_t from = axis.first / kGroup; from < blocks; from += RunTilePanel::kBlocks) {
     const std::size_t count = blocks - from < RunTilePanel::kBlocks ? blocks - from : RunTilePanel::kBlocks;
-    for (std::size_t g = 0; g < kGroups; ++g) {
-      fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
+    for (std::size_t g = 0; g < kTileGroups; ++g) {
+      fetch(next_of<kTileGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
       fill_run_tiles(*w.form, group[g] + from * stride, count, read, g, panel);
     }
     if (w.form->has_offset)
-      run_tiles<true>(panel, kGroups, from, count, x, first, tiles, sums);
+      run_tiles<true>(panel, from, count, x, first, tiles, sums);
     else
-      run_tiles<false>(panel, kGroups, from, count, x, first, tiles, sums);
+      run_tiles<false>(panel, from, count, x, first, tiles, sums);
   }
 }
 
-/// Loads what store_group_sums stored.
-inline void load_group_sums(float (*sums)[kTiledRows][16], std::size_t groups, std::uint32_t from, std::uint32_t last,
-                            std::uint32_t rows, const float* y, std::uint64_t stride) noexcept {
-  for (std::size_t g = 0; g < groups; ++g, from += kPackedRows, y += kPackedRows) {
-    const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
-    for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], load_first(y + i * stride, valid));
-  }
-}
-
-template <std::size_t kGroups, PackedForms kForms>
+template <PackedForms kForms>
 void group_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, AxisPart axis,
                          std::uint32_t first, const RowTiles& tiles, const CodeReader& read, TiledSums sums) noexcept {
   if constexpr ((kForms.part_16 | kForms.part_32) != 0)
-    if (w.form->part != 0) return part_tile_products<kGroups>(w, group, x, axis, first, tiles, read, sums);
+    if (w.form->part != 0) return part_tile_products(w, group, x, axis, first, tiles, read, sums);
   if constexpr (kForms.run_32 != 0)
-    if (w.form->part == 0) return run_tile_products<kGroups>(w, group, x, axis, first, tiles, read, sums);
+    if (w.form->part == 0) return run_tile_products(w, group, x, axis, first, tiles, read, sums);
 }
 
-/// packed_products, with tiles where they take less time. Chains over a part of the axis end in `y` and go on from there.
+/// packed_products, with tiles where they take less time.
 template <PackedForms kForms>
 void tile_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                    std::uint64_t stride) noexcept {
   if (!prefers_tiles(*w.form, x.rows)) return packed_products<kForms>(w, first, last, x, y, stride);
   const CodeReader read = code_reader<kForms>(*w.form);
-  alignas(64) float sums[2][kTiledRows][16];
-  const auto multiply = [&](std::uint32_t t, const RowTiles& tiles, AxisPart axis) {
-    for (std::uint32_t n = first; n < last; n += 2 * kPackedRows) {
-      const std::size_t groups = last - n > kPackedRows ? 2 : 1;
-      const std::byte* group[2]{w.group(n), groups == 2 ? w.group(n + kPackedRows) : nullptr};
-      float* const to = y + std::uint64_t{t} * stride + (n - first);
-      if (axis.first == 0)
-        for (std::size_t g = 0; g < groups; ++g)
-          for (std::uint32_t i = 0; i < tiles.rows; ++i) store(sums[g][i], splat(0.0f));
-      else
-        load_group_sums(sums, groups, n, last, tiles.rows, to, stride);
-      if (groups == 2)
-        group_tile_products<2, kForms>(w, group, x, axis, t, tiles, read, sums);
-      else
-        group_tile_products<1, kForms>(w, group, x, axis, t, tiles, read, sums);
-      store_group_sums(sums, groups, n, last, tiles.rows, to, stride);
-    }
-  };
   for (std::uint32_t t = 0; t < x.rows; t += kTiledRows) {
     const RowTiles tiles(x.rows - t < kTiledRows ? x.rows - t : kTiledRows);
-    const std::uint32_t depth = tiled_depth(tiles.rows);
-    for (std::uint32_t k = 0; k < x.cols; k += depth) multiply(t, tiles, {k, x.cols - k < depth ? x.cols : k + depth});
+    multiply_by_parts<kTileGroups, kTiledRows, kTiledElems>(
+        w, first, last, x.cols, tiles.rows, y + t * stride, stride,
+        [&](const std::byte* const* group, AxisPart axis, TiledSums sums)
+            ZRT_UNROLLED { group_tile_products<kForms>(w, group, x, axis, t, tiles, read, sums); });
   }
 }
 
