@@ -36,6 +36,11 @@ TEST(NgramDraft, IsWhatFollowedTheLastTokensBefore) {
   for (const Tokens& none : {Tokens{}, Tokens{1}, Tokens{1, 1}, Tokens{1, 2, 3}}) EXPECT_EQ(drafted(none, 4), Tokens{});
 }
 
+TEST(NgramDraft, ReadsNoTextInAPause) {
+  const Span<const std::uint32_t> unreadable(static_cast<const std::uint32_t*>(nullptr), 4096);
+  EXPECT_TRUE(serve::ngram_draft(unreadable, 0).empty());
+}
+
 using Said = std::vector<std::uint32_t>;
 
 Said said(const serve::NgramMemory& memory, serve::Handle tenant, const Said& text, std::uint32_t most) {

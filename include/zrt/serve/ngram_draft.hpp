@@ -11,12 +11,13 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Prompt lookup: what followed the last tokens where they stood before, as a view into `tokens`; at most `most`.
 ///
 /// The place with the longest match counts, of four tokens at most and two at least, and of equal ones the latest. It
-/// reads the request's own tokens alone. Takes time linear in `tokens`.
+/// reads the request's own tokens alone. Takes time linear in `tokens`, and none where `most` is 0, as in a pause.
 /// Source: Saxena, Prompt Lookup Decoding, 2023.
 [[nodiscard]] inline Span<const std::uint32_t> ngram_draft(Span<const std::uint32_t> tokens,
                                                            std::uint32_t most) noexcept {
   constexpr std::size_t kShortest = 2;
   constexpr std::size_t kLongest = 4;
+  if (most == 0) return {};
   const std::size_t size = tokens.size();
   std::size_t longest = kShortest - 1;
   std::size_t found = size;
