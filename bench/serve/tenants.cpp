@@ -4,8 +4,8 @@
 // usage: zrt_bench_tenants [MODEL.gguf] [THREADS] [TURNS] [PART...]
 //
 // With one thread, all but gaps are in the processor's time, so that other programs on the machine matter little.
-// TURNS is how much of each part runs, 20 for a small model. Parts are scheduler, gaps, throughput, alone, prompts and
-// turns; all without a name.
+// TURNS is how much of each part runs, 20 for a small model. Parts are scheduler, flood, gaps, throughput, alone, prompts
+// and turns; all without a name.
 #include <zrt/compiled/cpu.hpp>
 #include <zrt/serve/scheduler.hpp>
 
@@ -274,6 +274,62 @@ void scheduler(std::uint32_t slots) {
               quantile(times, 0.99));
 }
 
+/// Time of a step that reads 256 requests and computes nothing, while `each` of every tenant's are left, and of the
+/// cancellation of many.
+void flood(const Bench& bench, std::size_t each) {
+  Engine engine = bench.open(64, false);
+  if (!engine.hold(true)) std::exit(1);
+  std::vector<zrt::TenantId> tenants;
+  for (int i = 0; i < 63; ++i) tenants.push_back(Bench::need(engine.create_tenant({})));
+  std::vector<std::size_t> left(tenants.size());
+  std::map<zrt::RequestId, std::size_t> whose;
+  const auto prompt = prompt_of(20, 5);
+  const auto fill = [&] {
+    for (bool full = false; !full;) {
+      full = true;
+      for (std::size_t i = 0; i < tenants.size(); ++i) {
+        if (left[i] >= each) continue;
+        whose[Bench::need(engine.submit(request(prompt, 10, tenants[i])))] = i;
+        ++left[i];
+        full = false;
+      }
+    }
+  };
+  std::vector<zrt::RequestId> ended;
+  const auto step_us = [&] {
+    ended.clear();
+    ended.reserve(whose.size());
+    const double begin = work_us();
+    (void)Bench::need(engine.step([&](zrt::RequestId id, const zrt::Token&) {
+      ended.push_back(id);
+      return true;
+    }));
+    const double took = work_us() - begin;
+    for (const zrt::RequestId id : ended) {
+      --left[whose[id]];
+      whose.erase(id);
+    }
+    return took;
+  };
+  fill();
+  const double first = step_us();
+  std::vector<double> times;
+  for (std::uint32_t i = 0; i < bench.turns * 5; ++i) {
+    fill();
+    times.push_back(step_us());
+  }
+  std::vector<zrt::RequestId> waiting;
+  for (const auto& [id, tenant] : whose) waiting.push_back(id);
+  const std::size_t cancels = waiting.size() < 20'000 ? waiting.size() : 20'000;
+  const double begin = work_us();
+  for (std::size_t i = 0; i < cancels; ++i) engine.cancel(waiting[waiting.size() - 1 - i]);
+  const double noted = work_us() - begin, cancelled = step_us();
+  std::printf(
+      "a flood, %zu requests left: a step p50 %.0f us, p99 %.0f us, the first %.0f us; %zu cancellations %.1f ms, "
+      "their step %.1f ms\n",
+      waiting.size(), quantile(times, 0.5), quantile(times, 0.99), first, cancels, noted / 1e3, cancelled / 1e3);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -286,6 +342,8 @@ int main(int argc, char** argv) {
   };
   if (runs("scheduler"))
     for (const std::uint32_t slots : {1u, 16u, 64u}) scheduler(slots);
+  if (runs("flood"))
+    for (const std::size_t each : {30u, 330u, 1400u}) flood(bench, each);
   if (runs("gaps")) {
     const Job work{"prompts and answers", 60, 30};
     gaps(bench, {"answers alone", 1, 200}, 1);  // steps of equal size: what the machine itself adds
