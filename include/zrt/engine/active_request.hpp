@@ -36,9 +36,13 @@ struct ActiveRequest {
   TenantId tenant{};
   SessionId session{};
   AdapterId adapter{};
-  std::uint32_t tenant_row = 0;  ///< the mailbox's
-  serve::Handle handle = 0;      ///< the scheduler's name of it
-  TokenQueue drawn;              ///< not yet with the client
+  std::uint32_t tenant_row = 0;             ///< the mailbox's
+  std::uint64_t submitted = 0;              ///< its number among those that came by the mailbox
+  Owned<ActiveRequest> younger;             ///< behind it in its tenant's queue, of UnreadRequests, and
+  ActiveRequest* older = nullptr;           ///< before it
+  ActiveRequest* next_in_bucket = nullptr;  ///< of RequestTable
+  serve::Handle handle = 0;                 ///< the scheduler's name of it
+  TokenQueue drawn;                         ///< not yet with the client
   serve::DraftLength ngram_luck{};
   serve::DraftLength model_luck{};
   bool model_guesses = false;                ///< the step's guesses are of a draft model
@@ -46,6 +50,8 @@ struct ActiveRequest {
   std::optional<Error> error;                ///< of its own
   std::uint64_t retry_after_ns = 0;          ///< of a refusal
   std::uint32_t cached_tokens = 0;           ///< where it began; a preempted request has more at hand later
+  bool unread = false;                       ///< it is in UnreadRequests
+  bool cancel_noted = false;                 ///< the mailbox has a note of its cancellation
   bool paused = false;                       ///< its client does not read
   bool began = false;                        ///< it had a slot
   bool silent = false;                       ///< its callable hears nothing more

@@ -36,7 +36,7 @@ template <class B, class Model> class Drafter {
     for (serve::Draft& draft : drafts_) draft = {};
     std::uint32_t decoding = 0;
     std::uint64_t latency = 0;
-    bool prompts = !serving_.arriving().empty();
+    bool prompts = serving_.has_arrivals();
     for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot) {
       decoding += decodes(slot) ? 1u : 0u;
       prompts = prompts || Planner::can_prefill(serving_.scheduler().state(), slot);

@@ -194,7 +194,7 @@ class Engine : detail::EngineCheck<B, Families, O> {
   ///
   /// Errors: Errc::invalid_argument for a quota that check(TenantQuota) refuses, and for an engine without a clock;
   /// Errc::capacity_exceeded where reserved pages do not fit beside those of others, or no room for a tenant is left;
-  /// Errc::unimplemented for an engine whose runs are recorded.
+  /// Errc::out_of_memory; Errc::unimplemented for an engine whose runs are recorded.
   [[nodiscard]] Result<TenantId> create_tenant(const TenantQuota& quota) noexcept;
   /// Changes a tenant's quota while it is served; class and group stay. Where less is left to it, its own requests wait
   /// again or, if they can no longer fit, end as `failed`.

@@ -36,7 +36,8 @@ template <class B, class Families, class O> class EngineCore {
         outcomes_(model_, serving_, options.allocator),
         drafter_(serving_, options.allocator),
         watch_(model_, serving_),
-        news_(serving_, watch_),
+        news_(mailbox_, serving_, watch_),
+        shown_(options.allocator),
         cancelled_(options.allocator),
         pauses_(options.allocator) {}
 
@@ -61,6 +62,7 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = outcomes_.reserve(sizes.slots, model_.config().vocabulary, o.allocator); !r) return r;
     if (auto r = drafter_.reserve(sizes.slots, o.draft_tokens); !r) return r;
     if (auto r = mailbox_.reserve(serving_.scheduler().state().limits.tenants, serving_.most_unread()); !r) return r;
+    if (auto r = shown_.reserve(serving_.unread().rows()); !r) return r;
     if (auto r = cancelled_.reserve(16); !r) return r;
     if (auto r = pauses_.reserve(16); !r) return r;
     gives_logits_ = model_.plan().plan.output(exec::port::kLogits) != plan::kNoRegister;
@@ -95,20 +97,14 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<std::size_t> step(const OnToken& on_token) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    [[maybe_unused]] const std::size_t known = serving_.arriving().size();
-    if (auto r = mailbox_.collect(serving_.arriving(), cancelled_, pauses_); !r) return pass(r);
-    if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>)
-      for (std::size_t i = known; i < serving_.arriving().size(); ++i) {
-        watch_.show_taken(*serving_.arriving()[i]);
-        watch_.show(*serving_.arriving()[i], exec::RequestPhase::queued);
-      }
-    const bool reads = !serving_.arriving().empty();
+    collect();
+    const bool reads = !serving_.unread().empty();
     for (const RequestId id : cancelled_) news_.end_cancelled(id, on_token);
     for (const PauseNote& note : pauses_) news_.pause(note, on_token);
     if (lost_) fail_waiting(on_token);
     Result<void> ran{};
     if (serving_.left() != 0) ran = run_step(on_token, exec::StopPoll{});
-    if (reads) mailbox_.note_unread(serving_.arriving().span());
+    if (reads) mailbox_.note_unread(serving_.unread());
     if (!ran) return pass(ran);
     return serving_.left();
   }
@@ -125,9 +121,11 @@ template <class B, class Families, class O> class EngineCore {
     if (state.queued != 0 || serving_.scheduler().free_slot() == serve::kNone)
       return fail(Errc::capacity_exceeded, "no slot is free");
     if (auto r = place_adapter(**active); !r) return pass(r);
-    const RequestId id = (*active)->id;
+    ActiveRequest& mine = **active;
+    const RequestId id = mine.id;
     if (auto r = serving_.arriving().push_back(std::move(*active)); !r) return pass(r);
-    watch_.show_taken(*serving_.arriving().back());
+    mailbox_.know(mine);
+    watch_.show_taken(mine);
     if (auto r = run_step(on_token, stop); !r) return pass(r);
     if (ActiveRequest* a = news_.find(id); a != nullptr && waits(*a)) return leave_queue(*a, on_token);
     while (news_.find(id) != nullptr) {
@@ -144,7 +142,7 @@ template <class B, class Families, class O> class EngineCore {
   }
 
   [[nodiscard]] std::uint64_t idle_ns() noexcept {
-    if (mailbox_.has_mail() || !serving_.arriving().empty() || lost_ || news_.has_untold_end()) return 0;
+    if (mailbox_.has_mail() || serving_.has_arrivals() || lost_ || news_.has_untold_end()) return 0;
     if (serving_.left() == 0) return kUntilSubmit;
     return serving_.scheduler().idle(now());
   }
@@ -157,6 +155,7 @@ template <class B, class Families, class O> class EngineCore {
     if (exec::WatchesRuns<O>) return fail(Errc::unimplemented, "a recording of a run holds no tenants");
     if (model_.options().clock.now == nullptr)
       return fail(Errc::invalid_argument, "a tenant's quota needs a clock; the engine has none");
+    if (auto r = mailbox_.reserve_ids(serving_.tenants() + 2); !r) return pass(r);
     auto made = serving_.create(quota);
     if (made) mailbox_.admit(*made);
     return made;
@@ -170,7 +169,7 @@ template <class B, class Families, class O> class EngineCore {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     auto removed = serving_.remove(tenant);
-    if (removed) mailbox_.forget(tenant, serving_.arriving().span());
+    if (removed) mailbox_.forget(tenant, serving_.unread());
     return removed;
   }
   [[nodiscard]] Result<SessionId> open_session(TenantId tenant) noexcept {
@@ -273,11 +272,17 @@ template <class B, class Families, class O> class EngineCore {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     if (id == AdapterId{}) return fail(Errc::not_found, "no adapter has id 0");
+    const ActiveRequest* user = nullptr;
+    const auto see = [&](const ActiveRequest& a) {
+      if (user == nullptr && a.adapter == id) user = &a;
+    };
     for (Span<Owned<ActiveRequest>> all : {serving_.arriving().span(), serving_.requests()})
       for (const Owned<ActiveRequest>& a : all)
-        if (a && a->adapter == id)
-          return fail(Errc::invalid_state, "request ", static_cast<std::uint64_t>(a->id), " runs with adapter ",
-                      static_cast<std::uint32_t>(id), ", expected none that does");
+        if (a) see(*a);
+    serving_.unread().each(see);
+    if (user != nullptr)
+      return fail(Errc::invalid_state, "request ", static_cast<std::uint64_t>(user->id), " runs with adapter ",
+                  static_cast<std::uint32_t>(id), ", expected none that does");
     return model_.adapters().unload(id);
   }
 
@@ -338,6 +343,7 @@ template <class B, class Families, class O> class EngineCore {
     watch_.show_taken(active);
     if (active.generated >= active.max_tokens) {
       if (auto r = serving_.arriving().push_back(std::move(*made)); !r) return pass(r);
+      mailbox_.know(active);
       return id;
     }
     if (auto r = serving_.resume(*made, snapshot->state); !r) {
@@ -347,6 +353,7 @@ template <class B, class Families, class O> class EngineCore {
       }
       return pass(r);
     }
+    mailbox_.know(active);
     return id;
   }
 
@@ -388,6 +395,20 @@ template <class B, class Families, class O> class EngineCore {
   }
 
  private:
+  /// Takes in what came since the last step, and shows it to an observer.
+  void collect() noexcept {
+    if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>) {
+      mailbox_.collect(shown_, cancelled_, pauses_);
+      while (!shown_.empty()) {
+        Owned<ActiveRequest> next = shown_.take_oldest();
+        watch_.show_taken(*next);
+        watch_.show(*next, exec::RequestPhase::queued);
+        serving_.unread().push(std::move(next));
+      }
+    } else {
+      mailbox_.collect(serving_.unread(), cancelled_, pauses_);
+    }
+  }
   [[nodiscard]] Result<void> expect_resident() const noexcept {
     if (model_.is_bound()) return {};
     return fail(Errc::invalid_state, "the engine's memory was given back, expected a call of reopen before");
@@ -515,7 +536,9 @@ template <class B, class Families, class O> class EngineCore {
     }
     news_.tell(on_token);
     const auto place = [this](ActiveRequest& a) { return place_adapter(a); };
-    const serve::StepPlan plan = plan_step(news_.read(serving_.choose(), place, on_token), stop);
+    serving_.choose();
+    news_.read(place, on_token);
+    const serve::StepPlan plan = plan_step(stop);
     serving_.audit();
     news_.tell(on_token);
     if (plan.runs.empty()) return {};
@@ -534,15 +557,15 @@ template <class B, class Families, class O> class EngineCore {
     return taken;
   }
 
-  /// A step that reads the first `read` requests of those that arrived.
-  [[nodiscard]] serve::StepPlan plan_step(std::size_t read, const exec::StopPoll& stop) noexcept {
+  /// A step that reads what arrived.
+  [[nodiscard]] serve::StepPlan plan_step(const exec::StopPoll& stop) noexcept {
     news_.begin_step();
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
     const std::uint64_t time = now();
     if (model_.options().page_times) serving_.scheduler().time_pages(model_.options().clock());
     const auto drafts = drafter_.draft(model_.options().clock, serving_.running() == 1 ? stop : exec::StopPoll{});
-    return serving_.plan(time, read, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
+    return serving_.plan(time, cuts.empty() ? longest_chunk() : ~0u, cuts, drafts);
   }
 
   /// Most prompt tokens of a step: a chunk, or fewer where that keeps the device too long.
@@ -550,15 +573,15 @@ template <class B, class Families, class O> class EngineCore {
     const std::uint32_t chunk = model_.sizes().prefill_tokens - model_.sizes().slots;
     if constexpr (BoundsSteps<B>) {
       if (!model_.is_bound()) return chunk;
-      std::uint32_t furthest = 0, prompts = 0;
-      const auto see = [&](const ActiveRequest& a) {
-        prompts += a.sequence.prompt_left() != 0 ? 1u : 0u;
-        if (a.sequence.processed > furthest) furthest = a.sequence.processed;
-      };
+      // Those that arrive begin at their first position.
+      bool prompts = serving_.has_arrivals();
+      std::uint32_t furthest = 0;
       for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
-        if (const ActiveRequest* a = serving_.in_slot(slot); a != nullptr) see(*a);
-      for (const Owned<ActiveRequest>& a : serving_.arriving()) see(*a);
-      if (prompts != 0) return model_.executor().timely_tokens(chunk, furthest + chunk);
+        if (const ActiveRequest* a = serving_.in_slot(slot); a != nullptr) {
+          prompts = prompts || a->sequence.prompt_left() != 0;
+          if (a->sequence.processed > furthest) furthest = a->sequence.processed;
+        }
+      if (prompts) return model_.executor().timely_tokens(chunk, furthest + chunk);
     }
     return chunk;
   }
@@ -626,6 +649,7 @@ template <class B, class Families, class O> class EngineCore {
   RequestWatch<B, O, Model> watch_;
   RequestNews<B, O, Model> news_;
   std::optional<serve::BatchPlanner> planner_;
+  UnreadRequests shown_;         ///< to an observer, while a step begins
   Vector<RequestId> cancelled_;  ///< notes of the step
   Vector<PauseNote> pauses_;     ///< the same
   std::optional<Error> lost_;    ///< why the model did not come back

@@ -4,7 +4,8 @@
 
 #include <zrt/core/atomic.hpp>
 #include <zrt/core/mutex.hpp>
-#include <zrt/engine/active_request.hpp>
+#include <zrt/engine/request_table.hpp>
+#include <zrt/engine/unread_requests.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -14,25 +15,38 @@ struct PauseNote {
   bool on = false;
 };
 
-/// Submitted requests, and notes of cancellation and of clients that do not read.
+/// Submitted requests, notes of cancellation and of clients that do not read, and the requests that have not ended by
+/// their ids.
 ///
 /// It counts for each tenant the requests that no step has read, so that none of them fills the memory. Rows of the
 /// counts are the scheduler's rows of tenants: the host's is the first. Whoever names no tenant that is there shares the
-/// row behind them.
+/// row behind them. Nothing that it does takes a time that grows with the requests, but `forget` with the tenant's own.
 class Mailbox {
  public:
   explicit Mailbox(const Allocator& allocator) noexcept
-      : requests_(allocator), cancels_(allocator), pauses_(allocator), tenants_(allocator), unread_(allocator) {}
+      : requests_(allocator),
+        known_(allocator),
+        cancels_(allocator),
+        pauses_(allocator),
+        tenants_(allocator),
+        unread_(allocator) {}
 
-  /// Makes room for `tenants`, which may have `most_unread` requests each that no step has read.
+  /// Makes room for `tenants`, which may have `most_unread` requests each that no step has read. The scheduler has no
+  /// more than that.
   [[nodiscard]] Result<void> reserve(std::size_t tenants, std::size_t most_unread) noexcept {
     constexpr std::size_t kUsual = 16;
     most_unread_ = most_unread;
-    if (auto r = requests_.reserve(kUsual); !r) return r;
+    if (auto r = requests_.reserve(tenants + 1); !r) return r;
     if (auto r = cancels_.reserve(kUsual); !r) return r;
     if (auto r = pauses_.reserve(kUsual); !r) return r;
     if (auto r = tenants_.resize(tenants); !r) return r;
-    return unread_.resize(tenants + 1);
+    if (auto r = unread_.resize(tenants + 1); !r) return r;
+    return reserve_ids(1);
+  }
+  /// Makes room for the ids of the requests of `tenants`, and of those that the scheduler has.
+  [[nodiscard]] Result<void> reserve_ids(std::size_t tenants) noexcept {
+    const MutexLock lock(mutex_);
+    return known_.reserve((tenants + 1) * most_unread_);
   }
   /// A tenant has come.
   void admit(TenantId tenant) noexcept {
@@ -41,14 +55,13 @@ class Mailbox {
   }
   /// A tenant has gone. What it sent is a stranger's, and counts in the row of nobody who comes after it: what no step
   /// has read, and the part of that which was `collected`.
-  void forget(TenantId tenant, Span<Owned<ActiveRequest>> collected) noexcept {
+  void forget(TenantId tenant, UnreadRequests& collected) noexcept {
     const MutexLock lock(mutex_);
     const std::uint32_t row = row_of(tenant);
     tenants_[serve::row_of(static_cast<serve::Handle>(tenant))] = TenantId{~std::uint64_t{0}};
     const std::uint32_t strangers = row_of(tenant);
-    for (Span<Owned<ActiveRequest>> all : {collected, requests_.span()})
-      for (Owned<ActiveRequest>& request : all)
-        if (request->tenant_row == row) request->tenant_row = strangers;
+    collected.merge(row, strangers);
+    requests_.merge(row, strangers);
     unread_[strangers] += unread_[row];
     unread_[row] = 0;
   }
@@ -66,16 +79,22 @@ class Mailbox {
       return fail(Errc::capacity_exceeded, "no step has read ", unread_[row],
                   " requests of this tenant, as many as there may be; submit again after the next step");
     request->tenant_row = row;
-    if (auto r = requests_.push_back(std::move(request)); !r) return pass(r);
+    request->submitted = ++submitted_;
+    known_.add(*request);
+    requests_.push(std::move(request));
     ++unread_[row];
     mail_.store(true, MemoryOrder::release);
     return id;
   }
 
-  /// Leaves a note. Without memory for it the request simply runs on; the caller may ask again. Any thread.
+  /// Leaves a note, unless the request has one or has ended. Without memory for it the request simply runs on; the caller
+  /// may ask again. Any thread.
   void cancel(RequestId id) noexcept {
     const MutexLock lock(mutex_);
-    if (cancels_.push_back(id)) mail_.store(true, MemoryOrder::release);
+    ActiveRequest* const a = known_.find(id);
+    if (a == nullptr || a->cancel_noted || !cancels_.push_back(id)) return;
+    a->cancel_noted = true;
+    mail_.store(true, MemoryOrder::release);
   }
 
   /// Leaves a note of a client. Any thread. Errors: Errc::out_of_memory.
@@ -100,28 +119,38 @@ class Mailbox {
   }
 
   /// Appends what has come to `requests` and puts the notes in the places of `cancelled` and `pauses`. Locks only when
-  /// there is something; after an error all of it is still there.
-  [[nodiscard]] Result<void> collect(Vector<Owned<ActiveRequest>>& requests, Vector<RequestId>& cancelled,
-                                     Vector<PauseNote>& pauses) noexcept {
+  /// there is something.
+  void collect(UnreadRequests& requests, Vector<RequestId>& cancelled, Vector<PauseNote>& pauses) noexcept {
     cancelled.clear();
     pauses.clear();
-    if (!mail_.load(MemoryOrder::acquire)) return {};
+    if (!mail_.load(MemoryOrder::acquire)) return;
     const MutexLock lock(mutex_);
-    if (auto r = requests.reserve(requests.size() + requests_.size()); !r) return r;
-    for (Owned<ActiveRequest>& request : requests_) (void)requests.push_back(std::move(request));
-    requests_.clear();
+    requests.append(requests_);
     std::swap(cancelled, cancels_);
     std::swap(pauses, pauses_);
     mail_.store(false, MemoryOrder::release);
-    return {};
   }
 
   /// Notes that of the requests collected so far no step has read these.
-  void note_unread(Span<const Owned<ActiveRequest>> collected) noexcept {
+  void note_unread(const UnreadRequests& collected) noexcept {
     const MutexLock lock(mutex_);
-    for (std::size_t& count : unread_) count = 0;
-    for (const Owned<ActiveRequest>& request : collected) ++unread_[request->tenant_row];
-    for (const Owned<ActiveRequest>& request : requests_) ++unread_[request->tenant_row];
+    for (std::size_t row = 0; row < unread_.size(); ++row) unread_[row] = collected.count(row) + requests_.count(row);
+  }
+
+  /// Takes in a request that came by no post.
+  void know(ActiveRequest& a) noexcept {
+    const MutexLock lock(mutex_);
+    known_.add(a);
+  }
+  /// A request has ended, and is gone soon.
+  void drop(const ActiveRequest& a) noexcept {
+    const MutexLock lock(mutex_);
+    known_.drop(a);
+  }
+  /// A request that has not ended, or null. The thread that steps.
+  [[nodiscard]] ActiveRequest* find(RequestId id) noexcept {
+    const MutexLock lock(mutex_);
+    return known_.find(id);
   }
 
  private:
@@ -132,12 +161,14 @@ class Mailbox {
   }
 
   Mutex mutex_;
-  Vector<Owned<ActiveRequest>> requests_;
+  UnreadRequests requests_;
+  RequestTable known_;
   Vector<RequestId> cancels_;
   Vector<PauseNote> pauses_;
   Vector<TenantId> tenants_;    ///< by row; the host's is TenantId{}, as rows that no tenant has had
   Vector<std::size_t> unread_;  ///< requests, by row, and of strangers
   std::size_t most_unread_ = 0;
+  std::uint64_t submitted_ = 0;  ///< requests
   Atomic<bool> mail_{false};
   Atomic<std::uint64_t> next_id_{1};
 };

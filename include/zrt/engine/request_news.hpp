@@ -12,7 +12,8 @@ namespace zrt::inline ZRT_ABI::detail {
 /// Finds requests by their id, tells them what the scheduler decided, and ends them.
 template <class B, class O, class Model> class RequestNews {
  public:
-  RequestNews(Serving<B>& serving, RequestWatch<B, O, Model>& watch) noexcept : serving_(serving), watch_(watch) {}
+  RequestNews(Mailbox& mailbox, Serving<B>& serving, RequestWatch<B, O, Model>& watch) noexcept
+      : mailbox_(mailbox), serving_(serving), watch_(watch) {}
 
   /// A step begins, whose events are new.
   void begin_step() noexcept { seen_ = 0; }
@@ -50,7 +51,9 @@ template <class B, class O, class Model> class RequestNews {
         end(std::move(ended), on_token);
       }
     }
-    serving_.drop_arrived(0, arrived);
+    if (arrived == 0) return;
+    ZRT_ASSERT(arrived == serving_.arriving().size());
+    serving_.drop_arrived(0);
   }
   /// Whether a request ended between steps: its row is free for another, and the next step has yet to tell of it.
   [[nodiscard]] bool has_untold_end() noexcept {
@@ -61,6 +64,7 @@ template <class B, class O, class Model> class RequestNews {
   }
   /// Ends a request that is in nobody's tables any more.
   void end(Owned<ActiveRequest> ended, const OnToken& on_token) noexcept {
+    mailbox_.drop(*ended);
     const FinishReason reason = ended->finish;
     // What was drawn and not taken was never its client's, and no text comes behind a hole.
     const bool whole = ended->drawn.size() == 0;
@@ -78,36 +82,27 @@ template <class B, class O, class Model> class RequestNews {
     (void)on_token(ended->id, last);
   }
 
-  /// Ends all that arrived.
+  /// Ends all that the scheduler does not have yet.
   void end_arriving(FinishReason reason, const Error* error, const OnToken& on_token) noexcept {
-    for (Owned<ActiveRequest>& a : serving_.arriving()) {
-      Owned<ActiveRequest> taken = std::move(a);
+    const auto end_one = [&](Owned<ActiveRequest> taken) {
       taken->finish = reason;
       if (error != nullptr) taken->error = *error;
       end(std::move(taken), on_token);
-    }
+    };
+    for (Owned<ActiveRequest>& a : serving_.arriving()) end_one(std::move(a));
     serving_.arriving().clear();
-  }
-  /// Takes a request out of those that arrived.
-  [[nodiscard]] Owned<ActiveRequest> take_arriving(std::size_t index, FinishReason reason) noexcept {
-    Vector<Owned<ActiveRequest>>& all = serving_.arriving();
-    Owned<ActiveRequest> taken = std::move(all[index]);
-    for (std::size_t i = index; i + 1 < all.size(); ++i) all[i] = std::move(all[i + 1]);
-    all.pop_back();
-    taken->finish = reason;
-    return taken;
+    while (!serving_.unread().empty()) end_one(serving_.unread().take_oldest());
   }
 
-  /// Prepares the first `count` of those that arrived, which the step reads, and returns how many of them the scheduler
-  /// hears of: these stand first. `place(request) -> Result<void>` finds what a request needs; without that it fails.
+  /// Prepares those that the step reads: left are those that the scheduler hears of. `place(request) -> Result<void>`
+  /// finds what a request needs; without that it fails.
   ///
   /// Others end that may have no further token: those with max_tokens 0 whose prompt is not told, and restored ones that already have max_tokens.
   /// All others end with their last token. Their tenant answers for them all the same.
-  template <class Place>
-  [[nodiscard]] std::size_t read(std::size_t count, const Place& place, const OnToken& on_token) noexcept {
+  template <class Place> void read(const Place& place, const OnToken& on_token) noexcept {
     Vector<Owned<ActiveRequest>>& all = serving_.arriving();
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
       Owned<ActiveRequest> next = std::move(all[i]);
       if (const Result<void> placed = place(*next); !placed) {
         next->finish = FinishReason::failed;
@@ -120,8 +115,7 @@ template <class B, class O, class Model> class RequestNews {
       }
       end(std::move(next), on_token);
     }
-    serving_.drop_arrived(kept, count);
-    return kept;
+    serving_.drop_arrived(kept);
   }
   void cancel_running(const OnToken& on_token) noexcept {
     for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
@@ -148,11 +142,10 @@ template <class B, class O, class Model> class RequestNews {
 
   /// Ends a request wherever it is; it may have ended already.
   void end_cancelled(RequestId id, const OnToken& on_token) noexcept {
-    for (std::size_t i = 0; i < serving_.arriving().size(); ++i)
-      if (serving_.arriving()[i]->id == id) return end(take_arriving(i, FinishReason::cancelled), on_token);
     ActiveRequest* a = find(id);
     if (a == nullptr) return;
     a->finish = FinishReason::cancelled;
+    if (a->handle == 0) return end(take_arriving(*a), on_token);
     cancel_now(*a);
     tell(on_token);
   }
@@ -164,13 +157,7 @@ template <class B, class O, class Model> class RequestNews {
   }
 
   /// A request that has not ended, or null.
-  [[nodiscard]] ActiveRequest* find(RequestId id) noexcept {
-    if (ActiveRequest* running = find_running(id); running != nullptr) return running;
-    for (Span<Owned<ActiveRequest>> all : {serving_.arriving().span(), serving_.requests()})
-      for (Owned<ActiveRequest>& a : all)
-        if (a && a->id == id) return a.get();
-    return nullptr;
-  }
+  [[nodiscard]] ActiveRequest* find(RequestId id) noexcept { return mailbox_.find(id); }
   /// The request in its slot, or null.
   [[nodiscard]] ActiveRequest* find_running(RequestId id) noexcept {
     for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
@@ -190,6 +177,17 @@ template <class B, class O, class Model> class RequestNews {
   [[nodiscard]] const Error& last_error() const noexcept { return last_error_; }
 
  private:
+  /// Takes out a request that the scheduler does not have yet.
+  [[nodiscard]] Owned<ActiveRequest> take_arriving(ActiveRequest& a) noexcept {
+    if (a.unread) return serving_.unread().take(a);
+    Vector<Owned<ActiveRequest>>& all = serving_.arriving();
+    std::size_t at = 0;
+    while (all[at].get() != &a) ++at;
+    Owned<ActiveRequest> taken = std::move(all[at]);
+    for (; at + 1 < all.size(); ++at) all[at] = std::move(all[at + 1]);
+    all.pop_back();
+    return taken;
+  }
   /// Says how a request ends that asks for no further token.
   void pass_empty(ActiveRequest& a) noexcept {
     serve::StepEvent answer;
@@ -225,6 +223,7 @@ template <class B, class O, class Model> class RequestNews {
     return error;
   }
 
+  Mailbox& mailbox_;
   Serving<B>& serving_;
   RequestWatch<B, O, Model>& watch_;
   std::size_t seen_ = 0;  ///< events of the scheduler

@@ -27,6 +27,7 @@ template <class B> class Serving {
   explicit Serving(const Allocator& a) noexcept
       : requests_(a),
         arriving_(a),
+        unread_(a),
         turns_(a),
         arrivals_(a),
         owners_(a),
@@ -50,10 +51,12 @@ template <class B> class Serving {
     if (!scheduler) return pass(scheduler);
     scheduler_.emplace(std::move(*scheduler));
     if (auto r = requests_.resize(scheduler_->state().requests.size()); !r) return r;
-    if (auto r = arriving_.reserve(16); !r) return r;
     const serve::SchedulerLimits& limits = scheduler_->state().limits;
+    const std::size_t rows = std::size_t{limits.tenants} + 1;
+    if (auto r = arriving_.reserve(limits.arrivals); !r) return r;
     if (auto r = arrivals_.reserve(limits.arrivals); !r) return r;
-    if (auto r = turns_.reserve(std::size_t{limits.tenants} + 1, limits.arrivals); !r) return r;
+    if (auto r = unread_.reserve(rows); !r) return r;
+    if (auto r = turns_.reserve(rows, limits.arrivals); !r) return r;
     if (auto r = owners_.resize(sizes.slots); !r) return r;
     if (auto r = admitted_.resize(sizes.slots); !r) return r;
     if (auto r = sequences_.resize(sizes.slots); !r) return r;
@@ -114,6 +117,8 @@ template <class B> class Serving {
     scheduler_->arrive(note);
   }
 
+  /// Beside the host.
+  [[nodiscard]] std::size_t tenants() const noexcept { return tenants_; }
   [[nodiscard]] Result<TenantId> create(const TenantQuota& quota) noexcept {
     auto made = manage(serve::ArrivalKind::create_tenant, {}, quota);
     if (!made) return pass(made);
@@ -154,8 +159,12 @@ template <class B> class Serving {
   [[nodiscard]] std::size_t most_unread() const noexcept {
     return scheduler_->state().requests.size() + scheduler_->state().limits.arrivals;
   }
-  /// Requests that the scheduler does not have yet, oldest first.
+  /// Requests that were submitted and that no step has read.
+  [[nodiscard]] UnreadRequests& unread() noexcept { return unread_; }
+  /// Requests that a step reads now or that the next one reads, oldest first: the scheduler does not have them yet.
   [[nodiscard]] Vector<Owned<ActiveRequest>>& arriving() noexcept { return arriving_; }
+  /// Whether there are requests that the scheduler does not have yet.
+  [[nodiscard]] bool has_arrivals() const noexcept { return !arriving_.empty() || !unread_.empty(); }
   /// By the scheduler's rows; null where there is none.
   [[nodiscard]] Span<Owned<ActiveRequest>> requests() noexcept { return requests_.span(); }
   [[nodiscard]] Owned<ActiveRequest>& request(serve::Handle handle) noexcept {
@@ -178,7 +187,7 @@ template <class B> class Serving {
     for (const serve::SlotRow& row : scheduler_->state().slots) count += row.speculative_tokens;
     return count;
   }
-  [[nodiscard]] std::size_t left() const noexcept { return taken_ + arriving_.size(); }
+  [[nodiscard]] std::size_t left() const noexcept { return taken_ + arriving_.size() + unread_.size(); }
 
   /// Pages of all cache groups that are listed or set aside.
   [[nodiscard]] std::uint64_t used_pages() const noexcept {
@@ -216,11 +225,9 @@ template <class B> class Serving {
     return said_ ? said_->guess(handle(a.tenant), a.sequence.tokens.span(), most) : Span<const std::uint32_t>{};
   }
 
-  /// Forgets those of `arriving` from `first` to before `end`, which have gone elsewhere.
-  void drop_arrived(std::size_t first, std::size_t end) noexcept {
-    if (first == end) return;
-    for (std::size_t i = end; i < arriving_.size(); ++i) arriving_[first + i - end] = std::move(arriving_[i]);
-    for (std::size_t i = first; i < end; ++i) arriving_.pop_back();
+  /// Forgets those of `arriving` from `first` on, which have gone elsewhere.
+  void drop_arrived(std::size_t first) noexcept {
+    while (arriving_.size() > first) arriving_.pop_back();
   }
 
   /// What the scheduler hears of a request.
@@ -241,13 +248,13 @@ template <class B> class Serving {
     return arrival;
   }
 
-  /// Brings those of `arriving` to the front that the next step reads, and returns how many they are.
-  [[nodiscard]] std::size_t choose() noexcept { return turns_.choose(arriving_); }
-  /// Lets the scheduler plan a step in which it reads the first `read` of `arriving`.
-  [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::size_t read, std::uint32_t prompt_tokens,
-                                     Span<const std::uint32_t> cuts, Span<const serve::Draft> drafts) noexcept {
+  /// Brings those to `arriving` that the next step reads.
+  void choose() noexcept { turns_.choose(unread_, arriving_); }
+  /// Lets the scheduler plan a step in which it reads `arriving`.
+  [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::uint32_t prompt_tokens, Span<const std::uint32_t> cuts,
+                                     Span<const serve::Draft> drafts) noexcept {
     arrivals_.clear();
-    for (std::size_t i = 0; i < read; ++i) {
+    for (std::size_t i = 0; i < arriving_.size(); ++i) {
       serve::Arrival next = arrival(*arriving_[i]);
       next.tag = i + 1;
       (void)arrivals_.push_back(next);
@@ -486,6 +493,7 @@ template <class B> class Serving {
   std::size_t kept_bytes_ = 0;
   Vector<Owned<ActiveRequest>> requests_;
   Vector<Owned<ActiveRequest>> arriving_;
+  UnreadRequests unread_;
   ArrivalTurns turns_;
   Vector<serve::Arrival> arrivals_;
   Vector<serve::Handle> owners_;    ///< by slot, as the slot table has them
