@@ -157,6 +157,11 @@ TEST(SchedulerAudit, FindsRequestsOfWhatIsGone) {
   expect_found("of a session that is closed", [](Tables& t) { t.request(RequestStage::waiting).session = 3; });
 }
 
+TEST(SchedulerAudit, FindsAnswersThatWaitForNobody) {
+  expect_found("unread answers of 0", [](Tables& t) { ++t.state().tenants[row_of(t.user)].unread; });
+  expect_found("unread answers are 0, counted 1", [](Tables& t) { ++t.state().unread; });
+}
+
 TEST(SchedulerAudit, FindsRunsOfOtherTokensAndStates) {
   static constexpr std::array<std::uint32_t, 128> kOther{};
   expect_found("reads tokens of another request", [](Tables& t) { t.state().runs[0].tokens = kOther.data(); });

@@ -337,7 +337,7 @@ class Audit {
       if (r.stage == RequestStage::running && s.work[r.slot].request >= s.requests.size())
         return broken("a running request has no slot");
     }
-    std::uint32_t queued = 0;
+    std::uint32_t queued = 0, unread = 0;
     for (std::uint32_t t = 0; t < s.tenants.size(); ++t) {
       std::uint32_t count = 0;
       std::uint64_t last = 0;
@@ -351,7 +351,9 @@ class Audit {
         return broken("tenant ", t, " has ", s.tenants[t].unread, " unread answers of ", unread_[t]);
       if (count != s.tenants[t].queued) return broken("tenant ", t, " has ", s.tenants[t].queued, " queued of ", count);
       queued += count;
+      unread += unread_[t];
     }
+    if (unread != s.unread) return broken("unread answers are ", unread, ", counted ", s.unread);
     std::uint32_t busy = 0;
     for (const SlotWork& w : s.work) busy += w.request != kNone ? 1u : 0u;
     if (queued != waiting || s.queued != queued)

@@ -436,7 +436,7 @@ template <class Rules = AllRules> class Scheduler {
   /// (Dynamic queue length thresholds: Choudhury, Hahne, 1998.)
   [[nodiscard]] std::uint64_t places_for(const TenantRow& t) const noexcept {
     std::uint32_t tenants = 0;
-    for (const TenantRow& other : s_.tenants) tenants += other.live ? 1u : 0u;
+    for (std::size_t i = 0; i < s_.tenants.size() && tenants < 2; ++i) tenants += s_.tenants[i].live ? 1u : 0u;
     const std::uint32_t left = s_.limits.queue > s_.waiting() ? s_.limits.queue - s_.waiting() : 0;
     if (tenants < 2) return ~0u;
     return (std::uint64_t{left} * 8) >> static_cast<std::uint32_t>(t.quota.service);
@@ -446,9 +446,12 @@ template <class Rules = AllRules> class Scheduler {
   /// come first: as many requests begin, where there are pages, in the step in which they come.
   [[nodiscard]] std::uint32_t slots_for(const TenantRow& t) const noexcept {
     const std::uint32_t own = t.quota.max_slots > t.slots ? t.quota.max_slots - t.slots : 0;
-    std::uint32_t found = s_.free_slots();
+    std::uint32_t found = 0;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
-      found += may_take(s_, slot, static_cast<std::uint32_t>(t.quota.service)) ? 1u : 0u;
+      found +=
+          s_.work[slot].request == kNone || may_take(s_, slot, static_cast<std::uint32_t>(t.quota.service)) ? 1u : 0u;
+    // A flood asks again and again while there is none.
+    if (own == 0 || found == 0) return 0;
     for (const TenantRow& other : s_.tenants)
       if (&other != &t && other.quota.service <= t.quota.service) found -= other.queued < found ? other.queued : found;
     return own < found ? own : found;

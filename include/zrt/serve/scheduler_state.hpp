@@ -75,6 +75,7 @@ template <class Rules> struct SchedulerState {
   Vector<std::uint64_t> tenant_pages;  ///< scratch of admission, by tenant
   std::uint32_t list_pages = 0;
   std::uint32_t queued = 0;
+  std::uint32_t unread = 0;         ///< complete or preempted answers of which a token waits for the client
   std::uint32_t held = 0;           ///< requests that hold a token
   std::uint32_t lost_events = 0;    ///< always 0
   std::uint32_t pageless_runs = 0;  ///< runs that found no page in spite of their charge: always 0
@@ -102,11 +103,7 @@ template <class Rules> struct SchedulerState {
     return free;
   }
   /// Requests in queues, and complete ones that nobody has read.
-  [[nodiscard]] std::uint32_t waiting() const noexcept {
-    std::uint32_t waits = queued;
-    for (const TenantRow& t : tenants) waits += t.unread;
-    return waits;
-  }
+  [[nodiscard]] std::uint32_t waiting() const noexcept { return queued + unread; }
   [[nodiscard]] bool hybrid() const noexcept { return limits.recurrent || limits.checkpoints != 0; }
   [[nodiscard]] std::uint32_t* list(std::uint32_t slot) noexcept { return &lists[std::size_t{slot} * list_pages]; }
   [[nodiscard]] Span<const std::uint32_t> list(std::uint32_t slot) const noexcept {
@@ -316,11 +313,13 @@ template <class Rules> struct SchedulerState {
   void leave_unread(std::uint32_t request, RequestStage stage) noexcept {
     requests[request].stage = stage;
     ++tenants[requests[request].tenant].unread;
+    ++unread;
   }
   /// A request whose client has read it joins its tenant's queue again.
   void unpark(std::uint32_t request) noexcept {
     TenantRow& t = tenants[requests[request].tenant];
     --t.unread;
+    --unread;
     if (t.queued == 0) lift(t);
     enqueue(request);
   }
@@ -355,7 +354,10 @@ template <class Rules> struct SchedulerState {
       end_gap = (7 * end_gap + gap) / 8;
       last_end = now;
     }
-    if (r.stage == RequestStage::draining || r.stage == RequestStage::parked) --t.unread;
+    if (r.stage == RequestStage::draining || r.stage == RequestStage::parked) {
+      --t.unread;
+      --unread;
+    }
     if (!r.shares && r.preemptions != 0 && keeps(Rule::drop_own)) drop_scope(domain(request).scope);
     const bool finished = reason == EndReason::stopped || reason == EndReason::length || !keeps(Rule::count_early_ends);
     ++(finished ? t.ledger.requests_finished : t.ledger.requests_ended_early);
