@@ -74,6 +74,8 @@ int simulate_tenants(const SimulateOptions& o) {
             line("requests finished", tally.finished) + line("arrivals refused", tally.refused) +
             line("preemptions", tally.preemptions) + line("prefix hits", tally.prefix_hits) +
             line("states loaded", tally.states_loaded) + line("clients too slow", tally.slow_clients) +
+            line("prompts told", tally.told_prompts) + line("preempted while told", tally.told_preempted) +
+            line("clients that stopped the telling", tally.told_blocked) +
             line("requests of removed tenants", tally.removed_busy) + line("steps of several models", models.steps) +
             line("tokens of theirs", models.tokens) + line("models evicted", models.evictions) +
             line("models that came back", models.reopenings) + line("models that could not", models.lost) +

@@ -44,8 +44,8 @@ TEST_P(ModelSeeds, KeepEveryPromise) {
     tally.add(verdict.tally);
   }
   // A simulator that never gets there proves nothing.
-  for (const std::uint64_t count :
-       {tally.finished, tally.evictions, tally.reopenings, tally.drains, tally.lost, tally.cancelled_outside})
+  for (const std::uint64_t count : {tally.finished, tally.evictions, tally.reopenings, tally.drains, tally.lost,
+                                    tally.cancelled_outside, tally.told_prompts})
     EXPECT_GE(count, 1000u);
 }
 INSTANTIATE_TEST_SUITE_P(Models, ModelSeeds, testing::Range(std::uint64_t{0}, std::uint64_t{4}));

@@ -46,8 +46,10 @@ TEST_P(Seeds, KeepEveryPromise) {
   for (const std::uint64_t count :
        {tally.finished, tally.refused, tally.preemptions, tally.resumed_on_prefix, tally.prefix_hits,
         tally.states_loaded, tally.states_resumed, tally.slow_clients, tally.removed_busy, tally.floor_steps,
-        tally.idle_steps, tally.accepted_drafts, tally.drafts - tally.accepted_drafts})
+        tally.idle_steps, tally.accepted_drafts, tally.drafts - tally.accepted_drafts, tally.told_prompts,
+        tally.told_preempted, tally.told_blocked, tally.told_slow})
     EXPECT_GE(count, 100u);
+  EXPECT_GE(tally.told_on_prefix, 20u);
 }
 INSTANTIATE_TEST_SUITE_P(Scheduler, Seeds, testing::Range(std::uint64_t{0}, std::uint64_t{4}));
 

@@ -34,9 +34,8 @@ class SimulatedMachine {
     }
     if (run.save != serve::kNone) kept_[run.save] = state;
     if (!run.sample) return {};
-    std::uint64_t read = 0;
     const std::uint32_t known = run.begin + run.count - run.drafts;
-    for (std::uint32_t p = 0; p < known; ++p) read = mixed(read, held(list, p));
+    std::uint64_t read = this->read(list, known);
     if (run.drafts != 0 && mixed(read, seed_) % 16 == 0 && read != blamed_) {
       blamed_ = read;
       serve::Outcome again;
@@ -53,6 +52,12 @@ class SimulatedMachine {
     return outcome;
   }
 
+  /// A hash of the first `count` entries of a page list: what the logits behind them depend on.
+  [[nodiscard]] std::uint64_t read(zrt::Span<const std::uint32_t> list, std::uint32_t count) const {
+    std::uint64_t read = 0;
+    for (std::uint32_t p = 0; p < count; ++p) read = mixed(read, held(list, p));
+    return read;
+  }
   /// What a model computes of a token.
   [[nodiscard]] static std::uint64_t entry_of(std::uint32_t token, std::uint32_t adapter) {
     return (std::uint64_t{adapter} << 32) | token;

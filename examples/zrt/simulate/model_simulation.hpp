@@ -18,6 +18,7 @@ struct ModelTally {
   std::uint64_t drains = 0;
   std::uint64_t lost = 0;               ///< times that a model could not come back
   std::uint64_t cancelled_outside = 0;  ///< requests of models that were not in memory
+  std::uint64_t told_prompts = 0;       ///< prompts whose wanted logits were all read
 
   void add(const ModelTally& t) {
     steps += t.steps;
@@ -28,6 +29,7 @@ struct ModelTally {
     drains += t.drains;
     lost += t.lost;
     cancelled_outside += t.cancelled_outside;
+    told_prompts += t.told_prompts;
   }
 };
 
@@ -152,6 +154,7 @@ template <class Rules> class ModelSimulation {
     zrt::Request request;
     request.tokens = {prompt.data(), prompt.size()};
     request.max_tokens = e.most;
+    request.prompt_log_probabilities = e.scored != 0 ? 1 : 0;
     request.tenant = t.id;
     const auto id = set_->submit(zrt::ModelId{e.model}, request);
     if (!id) return world_.fail("a request is refused that has a tenant");
@@ -198,6 +201,7 @@ template <class Rules> class ModelSimulation {
     for (const auto& e : engines_) {
       verdict_.tally.evictions += e->evictions();
       verdict_.tally.reopenings += e->reopenings();
+      for (const Sent& r : e->sent()) verdict_.tally.told_prompts += r.scored != 0 && r.read == r.scored ? 1u : 0u;
       if (e->running() != 0) world_.fail("a slot is lost");
       if (e->is_resident())
         if (const auto gone = e->evict(); !gone) world_.fail(std::string(gone.error().text()));

@@ -35,7 +35,8 @@ class ModelWitness {
   void tenant_begins(std::size_t t) { kept_[t] = {}; }
   /// A request was sent to a model: how long one there may take.
   void sent(std::size_t m, const Sent& r) {
-    const std::uint32_t read = script_.events.prompt_tokens < 2 * zrt::kPageTokens ? 1 : zrt::kPageTokens;
+    const bool slow = script_.events.prompt_tokens < 2 * zrt::kPageTokens || r.scored != 0;
+    const std::uint32_t read = slow ? 1 : zrt::kPageTokens;
     models_[m].longest = std::max(models_[m].longest, (r.prompt + r.most) / read + r.most + 4);
   }
 

@@ -76,7 +76,9 @@ struct ScriptEvent {
   std::uint32_t fails_at = 0;   ///< run of the request that fails; 0: none
   std::uint64_t target = 0;     ///< nanoseconds of a step while it runs; 0: none
   std::uint64_t nanoseconds = 0;
-  std::uint32_t model = 0;  ///< of those on the machine
+  std::uint32_t model = 0;   ///< of those on the machine
+  std::uint32_t scored = 0;  ///< leading positions of the prompt whose logits are read
+  bool silent = false;       ///< and no token is drawn behind it
 };
 
 struct Script {
@@ -84,6 +86,7 @@ struct Script {
   serve::SchedulerLimits limits{};
   std::uint64_t step_ns = 1'000'000;
   std::uint64_t token_ns = 10'000;
+  std::uint64_t row_ns = 0;  ///< of logits of a prompt that are read
   std::uint32_t vocabulary = 64;
   std::uint32_t prompt_tokens = ~0u;
   bool timed = false;              ///< the host says how long steps take
@@ -117,10 +120,24 @@ class ScriptWriter {
   static constexpr std::uint32_t kTenants = 5;
 
   Script in_order() {
+    tell_prompts();
     std::sort(script_.events.begin(), script_.events.end(), [](const ScriptEvent& a, const ScriptEvent& b) {
       return a.step != b.step ? a.step < b.step : a.order < b.order;
     });
     return script_;
+  }
+
+  /// In a quarter of the scripts the logits of a third of the prompts are read, mostly to their ends.
+  void tell_prompts() {
+    Draw own(mixed(script_.seed, 0x701d));
+    if (!own.chance(0.25)) return;
+    script_.limits.scored_rows = own.one_of({0, 1, 16});
+    script_.row_ns = own.one_of({0, 10'000, 1'000'000});
+    for (ScriptEvent& e : script_.events) {
+      if (e.act != Action::submit || e.prompt < 2 || !own.chance(1.0 / 3)) continue;
+      e.scored = own.chance(0.6) ? e.prompt - 1 : own.from(1, e.prompt - 1);
+      e.silent = own.chance(0.2);
+    }
   }
 
   void sizes() {
@@ -399,6 +416,8 @@ class ScriptWriter {
     add("branch", e.branch);
     if (e.adapter != 0) add("adapter", e.adapter);
     add("most", e.most);
+    if (e.scored != 0) add("scored", e.scored);
+    if (e.silent) text += " draws nothing";
     if (e.continues != 0) add("continues", e.continues);
     if (e.fails_at != 0) add("fails at run", e.fails_at);
     if (e.target != 0) add("target ns", e.target);

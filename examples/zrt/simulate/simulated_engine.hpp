@@ -21,6 +21,9 @@ struct Sent {
   serve::Handle owner = 0;
   serve::Handle handle = 0;
   std::uint32_t delivered = 0;
+  std::uint32_t scored = 0;       ///< leading positions whose logits are wanted, and
+  std::uint32_t read = 0;         ///< of these, those that were read
+  std::uint64_t told_hash = 0;    ///< of the first `read` tokens
   std::size_t cancelled_for = 0;  ///< steps of the set
   bool cancelled = false;
   bool ended = false;
@@ -133,6 +136,7 @@ class SimulatedEngine {
     r.owner = handle(request.tenant);
     r.prompt = static_cast<std::uint32_t>(request.tokens.size());
     r.most = request.max_tokens;
+    if (request.prompt_log_probabilities != 0) r.scored = r.prompt - 1;
     for (const std::int32_t token : request.tokens) r.tokens.push_back(static_cast<std::uint32_t>(token));
     r.tokens.resize(std::size_t{r.prompt} + r.most);
     mail_.push_back(sent_.size());
@@ -215,6 +219,7 @@ class SimulatedEngine {
       a.tokens = r.tokens.data();
       a.prompt = r.prompt;
       a.most = r.most;
+      a.scored = r.scored;
       arrivals_.push_back(a);
       ++left_;
     }
@@ -243,9 +248,32 @@ class SimulatedEngine {
   template <class F> void compute(const serve::StepPlan& plan, const F& on_token) {
     if (!is_resident()) return world_.fail("a model computes that is not in memory");
     outcomes_.clear();
-    for (const serve::PlannedRun& run : plan.runs) outcomes_.push_back(machine_->run(run, scheduler_->pages(run.slot)));
+    std::size_t rows = 0;
+    for (const serve::PlannedRun& run : plan.runs) {
+      outcomes_.push_back(machine_->run(run, scheduler_->pages(run.slot)));
+      rows += tell_prompt(run) + (run.sample ? 1u : 0u);
+    }
+    if (rows > plan.runs.size() + script_.limits.scored_rows)
+      world_.fail("more rows reach the head than there is room for");
     scheduler_->settle({outcomes_.data(), outcomes_.size()});
     tell(on_token);
+  }
+
+  /// Reads the wanted logits of a run, each once and in order; gives how many.
+  [[nodiscard]] std::size_t tell_prompt(const serve::PlannedRun& run) {
+    const auto& s = scheduler_->state();
+    Sent& r = sent_[s.requests[serve::row_of(run.request)].tag - 1];
+    if (r.read == r.scored) return 0;
+    if (run.begin > r.read) world_.fail("logits of a prompt are left out");
+    const std::uint32_t before = r.read;
+    const std::uint32_t end = std::min(run.begin + run.count, r.scored);
+    for (; r.read < end; ++r.read) {
+      r.told_hash = mixed(r.told_hash, r.tokens[r.read]);
+      if (machine_->read(scheduler_->pages(run.slot), r.read + 1) != r.told_hash)
+        world_.fail("logits of a prompt are not what they are alone");
+    }
+    if (run.sample && r.read != r.scored) world_.fail("a token is drawn before the prompt is told");
+    return r.read - before;
   }
 
   template <class F> void tell(const F& on_token) {

@@ -26,6 +26,12 @@ struct Tally {
   std::uint64_t idle_steps = 0;
   std::uint64_t drafts = 0;
   std::uint64_t accepted_drafts = 0;
+  std::uint64_t told_prompts = 0;    ///< prompts whose wanted logits were all read
+  std::uint64_t told_positions = 0;  ///< positions whose logits were
+  std::uint64_t told_preempted = 0;  ///< preemptions of requests whose prompts were being told
+  std::uint64_t told_blocked = 0;    ///< times that the reading of a prompt stopped for its client
+  std::uint64_t told_slow = 0;       ///< clients too slow that ended there
+  std::uint64_t told_on_prefix = 0;  ///< admissions of such requests that found positions already told
 
   void add(const Tally& t) {
     steps += t.steps;
@@ -44,6 +50,12 @@ struct Tally {
     idle_steps += t.idle_steps;
     drafts += t.drafts;
     accepted_drafts += t.accepted_drafts;
+    told_prompts += t.told_prompts;
+    told_positions += t.told_positions;
+    told_preempted += t.told_preempted;
+    told_blocked += t.told_blocked;
+    told_slow += t.told_slow;
+    told_on_prefix += t.told_on_prefix;
   }
 };
 
@@ -95,7 +107,8 @@ template <class Rules> class Simulation {
         verdict_.broken = witness.broken();
         return verdict_;
       }
-      took_ = script_.step_ns + script_.token_ns * step_tokens_ + mixed(script_.seed, step) % (script_.step_ns / 4 + 1);
+      took_ = script_.step_ns + script_.token_ns * step_tokens_ + script_.row_ns * step_rows_ +
+              mixed(script_.seed, step) % (script_.step_ns / 4 + 1);
       if (step_tokens_ != 0 && !reads_prompt_) times_.learn(step_tokens_, step_drafts_, took_);
       now += took_;
       if (drains) now += 500'000'000;
@@ -133,7 +146,7 @@ template <class Rules> class Simulation {
   }
   void ready_all() {
     for (std::uint32_t i = 1; i < requests_.size(); ++i) {
-      if (requests_[i].ended || !requests_[i].accepted || requests_[i].generated == requests_[i].delivered) continue;
+      if (requests_[i].ended || !requests_[i].accepted || !requests_[i].is_unread()) continue;
       ScriptEvent e;
       e.act = Action::ready;
       e.request = i;
@@ -148,6 +161,8 @@ template <class Rules> class Simulation {
     r.adapter = e.adapter;
     r.own = e.shares ? 0 : e.request;
     r.fails_at = e.fails_at;
+    r.scored = e.prompt == 0 ? 0 : std::min(e.scored, e.prompt - 1);
+    r.silent = e.silent && r.scored != 0;
     const Seen* earlier = e.continues != 0 ? &requests_[e.continues] : nullptr;
     if (earlier != nullptr && (!earlier->accepted || earlier->prompt + earlier->delivered > e.prompt))
       earlier = nullptr;
@@ -195,6 +210,7 @@ template <class Rules> class Simulation {
         a.prompt = e.prompt;
         a.most = e.most;
         a.adapter = e.adapter;
+        a.scored = r.scored;
         a.shares = e.shares;
         a.step_latency = e.target;
         return Turn::now;
@@ -231,8 +247,8 @@ template <class Rules> class Simulation {
       arrivals_.push_back(a);
     }
     pending_.swap(later_);
-    witness.hears(arrivals_);
     outcomes(scheduler, witness);
+    witness.hears(arrivals_);
     serve::StepInput in;
     in.arrivals = {arrivals_.data(), arrivals_.size()};
     in.outcomes = {outcomes_.data(), outcomes_.size()};
@@ -257,12 +273,13 @@ template <class Rules> class Simulation {
       if (a.kind == serve::ArrivalKind::cancel && !requests_[tag_of(a.subject)].ended)
         witness.fail("a cancelled request goes on");
     witness.after(scheduler.state());
-    step_tokens_ = step_drafts_ = 0;
+    step_tokens_ = step_drafts_ = step_rows_ = 0;
     reads_prompt_ = false;
     for (const serve::PlannedRun& run : plan.runs) {
       digest(run);
       step_tokens_ += run.count;
       step_drafts_ += run.drafts;
+      step_rows_ += requests_[scheduler.state().requests[serve::row_of(run.request)].tag].told_by(run);
       reads_prompt_ = reads_prompt_ || !run.decode;
       verdict_.tally.states_loaded += run.load != serve::kNone ? 1u : 0u;
     }
@@ -280,12 +297,23 @@ template <class Rules> class Simulation {
       serve::Outcome o;
       o.failed = ++r.runs == r.fails_at;
       if (!o.failed) o = machine_.run(run, scheduler.pages(run.slot), r.variant());
+      if (!o.failed && run.sample) o.empty = r.silent;
+      if (!o.failed && r.tells()) tell(scheduler, witness, r, run);
       verdict_.tally.drafts += run.drafts;
       verdict_.tally.accepted_drafts += o.accepted;
       if (run.drafts != 0 && !o.failed) o.again ? r.luck.rest() : r.luck.learn(run.drafts, o.accepted);
       outcomes_.push_back(o);
       witness.outcome(r, s.requests[row].tenant, run, o);
     }
+  }
+
+  /// Reads the logits of a prompt that a run has computed.
+  void tell(const serve::Scheduler<Rules>& scheduler, Witness<Rules>& witness, Seen& r, const serve::PlannedRun& run) {
+    const std::uint32_t before = r.read;
+    witness.tell(r, run, scheduler.pages(run.slot));
+    verdict_.tally.told_positions += r.read - before;
+    verdict_.tally.told_prompts += r.tells() ? 0u : 1u;
+    verdict_.tally.told_blocked += r.stalls ? 1u : 0u;
   }
 
   /// Guesses the tokens of each slot that decodes behind the one that its outcome brings: as many as may be, and often
@@ -356,6 +384,7 @@ template <class Rules> class Simulation {
         break;
       case serve::EventKind::admitted:
         t.prefix_hits += e.value != 0 ? 1u : 0u;
+        t.told_on_prefix += e.value != 0 && requests_[e.tag].tells() ? 1u : 0u;
         if (e.value != 0 && requests_[e.tag].generated != 0) {
           ++t.resumed_on_prefix;
           t.states_resumed += script_.limits.checkpoints != 0 ? 1u : 0u;
@@ -366,10 +395,12 @@ template <class Rules> class Simulation {
         break;
       case serve::EventKind::preempted:
         ++t.preemptions;
+        t.told_preempted += requests_[e.tag].tells() && requests_[e.tag].read != 0 ? 1u : 0u;
         break;
       case serve::EventKind::ended:
         t.finished += e.end == serve::EndReason::length || e.end == serve::EndReason::stopped ? 1u : 0u;
         t.slow_clients += e.end == serve::EndReason::client_too_slow ? 1u : 0u;
+        t.told_slow += e.end == serve::EndReason::client_too_slow && requests_[e.tag].stalls ? 1u : 0u;
         t.removed_busy += e.end == serve::EndReason::tenant_removed ? 1u : 0u;
         break;
       default:
@@ -419,6 +450,7 @@ template <class Rules> class Simulation {
   std::uint64_t took_ = 0;  ///< nanoseconds of the last step
   std::uint32_t step_tokens_ = 0;
   std::uint32_t step_drafts_ = 0;
+  std::uint32_t step_rows_ = 0;  ///< of prompts that are told
   bool reads_prompt_ = false;
 };
 

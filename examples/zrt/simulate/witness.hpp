@@ -25,8 +25,11 @@ struct Seen {
   std::uint32_t runs = 0;
   std::uint64_t hash = 0;  ///< of the first `hashed` tokens
   std::uint32_t hashed = 0;
+  std::uint64_t told_hash = 0;  ///< of the first `read` tokens
   std::uint32_t generated = 0;
   std::uint32_t delivered = 0;
+  std::uint32_t scored = 0;    ///< leading positions whose logits are wanted, and
+  std::uint32_t read = 0;      ///< of these, those that were read
   std::uint32_t computed = 0;  ///< positions that were computed once, or found
   std::uint32_t preemptions = 0;
   std::uint64_t unread_since = 0;  ///< step
@@ -39,7 +42,10 @@ struct Seen {
   bool accepted = false;
   bool admitted = false;  ///< once or more
   bool waits = false;
-  bool parked = false;  ///< preempted, and its client does not read
+  bool parked = false;   ///< preempted, and its client does not read
+  bool blocked = false;  ///< its client does not read
+  bool stalls = false;   ///< and so the rest of its prompt is not read
+  bool silent = false;   ///< no token is drawn
   bool complete = false;
   bool stopped = false;  ///< by the model, before it had all tokens
   bool failed = false;   ///< a run of it did
@@ -48,6 +54,17 @@ struct Seen {
 
   /// What the machine's entries hold beside the token.
   [[nodiscard]] std::uint32_t variant() const { return own << 8 | adapter; }
+  [[nodiscard]] bool tells() const { return read < scored; }
+  /// Whether something waits for its client.
+  [[nodiscard]] bool is_unread() const { return stalls || generated != delivered; }
+  /// Logits that are read of a run of its prompt.
+  [[nodiscard]] std::uint32_t told_by(const serve::PlannedRun& run) const {
+    const std::uint32_t first = std::max(run.begin, read);
+    const std::uint32_t last = std::min(run.begin + run.count, scored);
+    return last > first ? last - first : 0;
+  }
+  /// Tokens of a run of which one reaches the head: those that were told before, and the next.
+  [[nodiscard]] std::uint32_t own_tokens(std::uint32_t begin) const { return (read > begin ? read - begin : 0) + 1; }
   /// Whether it counts in the queue: it waits for a slot or, in none, for its client.
   [[nodiscard]] bool is_left() const { return waits || parked || complete; }
 };
@@ -92,10 +109,29 @@ template <class Rules> class Witness {
     if (run.drafts != 0) drafts(r, tenant, run, o);
     r.failed = o.failed;
     if (o.failed || o.again || !run.sample) return;
+    if (o.empty) {
+      r.complete = r.stopped = true;
+      return;
+    }
     if (r.generated == r.delivered) r.unread_since = step_, r.unread_at = now_;
     r.generated += 1 + o.accepted;
     r.complete = o.last || r.generated == r.most;
     r.stopped = o.last;
+  }
+
+  /// The host reads the wanted logits of a run: each once, in order, and as the prompt has them alone.
+  void tell(Seen& r, const serve::PlannedRun& run, zrt::Span<const std::uint32_t> list) {
+    const std::uint32_t end = std::min(run.begin + run.count, r.scored);
+    if (run.begin > r.read) fail("logits of a prompt are left out");
+    for (; r.read < end; ++r.read) {
+      r.told_hash = mixed(r.told_hash, SimulatedMachine::entry_of(r.tokens[r.read], r.variant()));
+      if (machine_.read(list, r.read + 1) != r.told_hash) fail("logits of a prompt are not what they are alone");
+    }
+    if (run.sample && r.tells()) fail("a token is drawn before the prompt is told");
+    if (!r.tells() || !r.blocked) return;
+    r.stalls = true;
+    r.unread_since = step_;
+    r.unread_at = now_;
   }
 
   void see(const serve::StepEvent& e, const State& s) {
@@ -140,11 +176,13 @@ template <class Rules> class Witness {
 
   /// After a step and its events.
   void after(const State& s) {
+    take_notes();
     while (heard_ < arrivals_->size())
       if (is_answered((*arrivals_)[heard_++].kind)) fail("an arrival is not answered");
     order(s);
     turns(s);
     runs(s);
+    rows(s);
     present(s);
     rate_turns(s);
     prompts(s);
@@ -250,9 +288,25 @@ template <class Rules> class Witness {
     while (heard_ < arrivals_->size()) {
       const serve::Arrival& a = (*arrivals_)[heard_++];
       if (is_answered(a.kind) || (e.kind == serve::EventKind::refused && e.tag == a.tag)) return a;
+      take_note(a);
     }
     fail("an answer to nothing");
     return nothing_;
+  }
+  /// Takes what the step hears before its next arrival that has an answer.
+  void take_notes() {
+    while (heard_ < arrivals_->size() && !is_answered((*arrivals_)[heard_].kind)) take_note((*arrivals_)[heard_++]);
+  }
+  /// A client reads, or does not.
+  void take_note(const serve::Arrival& a) {
+    if (a.kind != serve::ArrivalKind::client_blocked && a.kind != serve::ArrivalKind::client_ready) return;
+    const auto of = std::ranges::find(requests_, a.subject, &Seen::handle);
+    if (of == requests_.end() || a.subject == 0) return;
+    Seen& r = *of;
+    r.blocked = a.kind == serve::ArrivalKind::client_blocked;
+    if (r.ended || r.blocked || !std::exchange(r.stalls, false) || !std::exchange(r.parked, false)) return;
+    if (tenants_[r.tenant].waiting == 0) lift(r.tenant);
+    wait(r, r.tenant);
   }
   /// Whether the step hears that of a tenant or a session.
   [[nodiscard]] bool hears_of(serve::ArrivalKind kind, serve::Handle subject) const {
@@ -294,7 +348,7 @@ template <class Rules> class Witness {
       case serve::EndReason::cancelled:
         return r.cancelled;
       case serve::EndReason::client_too_slow:
-        return r.generated != r.delivered;
+        return r.is_unread();
       case serve::EndReason::failed:
         return r.failed;
       case serve::EndReason::session_closed:
@@ -403,7 +457,7 @@ template <class Rules> class Witness {
     if (t.waiting == 0) lift(row);
     wait(r, row);
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
-    const std::uint32_t read = short_steps_ ? 1 : zrt::kPageTokens;
+    const std::uint32_t read = short_steps_ || r.scored != 0 ? 1 : zrt::kPageTokens;
     const std::uint32_t steps = (r.prompt + r.most) / read + r.most + 4;
     longest_ = std::max(longest_, steps);
   }
@@ -449,8 +503,10 @@ template <class Rules> class Witness {
   void lift(std::uint32_t row) { tenants_[row].service = std::max(tenants_[row].service, time_of(row)); }
 
   void admit(Seen& r, const serve::StepEvent& e) {
+    take_notes();
     if (!r.waits) return fail("a request that does not wait is admitted");
-    if (r.generated != r.delivered) fail("a request is admitted whose client does not read");
+    if (r.tells() && e.value > r.read) fail("a prefix stands in for logits that are wanted");
+    if (r.is_unread()) fail("a request is admitted whose client does not read");
     const std::uint32_t row = serve::row_of(e.tenant);
     admitted_.push_back({row, tenants_[row].service});
     lift(row);
@@ -498,7 +554,8 @@ template <class Rules> class Witness {
     ++preempted_;
     ++tenants_[row].ledger.preemptions;
     if (r.waits || r.ended) fail("a request that does not run is preempted");
-    r.parked = r.generated != r.delivered;
+    if (tenants_[row].changed != step_) take_notes();
+    r.parked = r.is_unread();
     if (!r.parked) wait(r, row);
     // What computes nothing, because of its client or its tenant's rate, yields to anybody.
     Kept& t = tenants_[row];
@@ -584,6 +641,33 @@ template <class Rules> class Witness {
     }
   }
 
+  /// Rows that reach the head: one of each run, and of prompts that are told as many more as there is room for. Reading
+  /// stops for a client that does not read, and nothing is told twice.
+  void rows(const State& s) {
+    std::uint32_t count = 0;
+    for (const serve::PlannedRun& run : s.runs) {
+      const Seen& r = requests_[s.requests[serve::row_of(run.request)].tag];
+      count += r.told_by(run) + (run.sample ? 1u : 0u);
+      if (r.stalls) fail("a prompt is read on whose client does not read");
+      if (run.begin > r.read && r.tells()) fail("a run begins behind logits that are wanted");
+      if (run.drafts != 0 && r.tells()) fail("a prompt that is told has drafts");
+    }
+    if (count > s.runs.size() + script_.limits.scored_rows) fail("more rows reach the head than there is room for");
+    for (const serve::RequestRow& row : s.requests)
+      if (row.stage != serve::RequestStage::free && row.told != requests_[row.tag].read)
+        fail("what is told of a prompt is miscounted");
+  }
+  /// Tokens of prompts that are told beyond one of each.
+  [[nodiscard]] std::uint32_t shared_rows(const State& s) const {
+    std::uint32_t count = 0;
+    for (const serve::PlannedRun& run : s.runs) {
+      const Seen& r = requests_[s.requests[serve::row_of(run.request)].tag];
+      const std::uint32_t own = r.own_tokens(run.begin);
+      if (r.tells() && run.count > own) count += run.count - own;
+    }
+    return count;
+  }
+
   /// Every slot that can decode does; the floor reads its prompt; something runs where something can.
   void present(const State& s) {
     std::vector<bool> has_run(s.slots.size());
@@ -643,7 +727,7 @@ template <class Rules> class Witness {
     const bool short_time = answers && short_steps_;
     const std::uint32_t promised = short_time ? std::max(1u, busy / 8) : zrt::kPageTokens;
     for (const serve::PlannedRun& run : s.runs)
-      if (run.slot == s.floor_slot && !run.decode && run.count < promised && !stops(s, run))
+      if (run.slot == s.floor_slot && !run.decode && run.count < std::min(promised, most_told(s, run)) && !ends(s, run))
         fail("the floor reads too little of its prompt");
   }
   /// Prompts keep to the targets of requests and the budgets of tenants, as far as the host says how long steps take; what
@@ -700,16 +784,27 @@ template <class Rules> class Witness {
       if (!makes || quota.service != serve::ServiceClass::interactive || !script.timed) continue;
       const std::uint64_t gap = serve::latency_budget(quota).gap;
       // What is measured may be too much by the whole of a short step.
-      const std::uint64_t slowest = 2 * script.token_ns + script.step_ns / 8;
+      const std::uint64_t slowest = 2 * (script.token_ns + script.row_ns) + script.step_ns / 8;
       if (gap != 0 && 2 * zrt::kPageTokens * slowest > gap) return true;
     }
     return false;
   }
   /// Whether a run could be no longer: at the prompt's end, where a state is kept, or by its tenant's rate.
-  [[nodiscard]] bool stops(const State& s, const serve::PlannedRun& run) {
+  [[nodiscard]] bool ends(const State& s, const serve::PlannedRun& run) {
     Kept& t = tenants_[serve::row_of(s.slots[run.slot].tenant)];
     const bool border = s.limits.checkpoints != 0 && (run.begin + run.count) % zrt::kPageTokens == 0;
     return run.sample || border || t.prefilled.room(now_, t.quota.prefill_tokens_per_s) == 0;
+  }
+  /// The same, or by the rows of prompts that are told.
+  [[nodiscard]] bool stops(const State& s, const serve::PlannedRun& run) {
+    const Seen& r = requests_[s.requests[serve::row_of(run.request)].tag];
+    const bool full = r.tells() && run.count >= r.own_tokens(run.begin) && shared_rows(s) >= s.limits.scored_rows;
+    return full || ends(s, run);
+  }
+  /// The longest that a run alone with its rows may be.
+  [[nodiscard]] std::uint32_t most_told(const State& s, const serve::PlannedRun& run) const {
+    const Seen& r = requests_[s.requests[serve::row_of(run.request)].tag];
+    return r.tells() ? r.own_tokens(run.begin) + s.limits.scored_rows : ~0u;
   }
 
   /// Of a class's prompts none is read on while that of a tenant with less service waits, but for a turn of 64 tokens.
@@ -910,7 +1005,7 @@ template <class Rules> class Witness {
       if (r.accepted && !r.ended && !r.complete && !fits(r, tenants_[r.tenant].quota))
         fail("a request goes on that its tenant may not have");
     for (const Seen& r : requests_)
-      if (r.accepted && !r.ended && r.generated != r.delivered && step_ - r.unread_since > s.limits.slow_steps + 1 &&
+      if (r.accepted && !r.ended && r.is_unread() && step_ - r.unread_since > s.limits.slow_steps + 1 &&
           now_ - r.unread_at > s.limits.slow_ns)
         fail("a client that does not read is kept");
   }

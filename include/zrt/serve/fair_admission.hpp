@@ -297,7 +297,7 @@ template <class Rules> class FairAdmission {
   void take_prefix(std::uint32_t slot) noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
     const PrefixDomain domain = s_.domain(s_.work[slot].request);
-    const std::uint32_t needless = r.tells() ? r.told : r.known() - 1;
+    const std::uint32_t needless = r.tells() && s_.keeps(Rule::tell_all) ? r.told : r.known() - 1;
     const std::uint32_t most = r.shares || r.preemptions != 0 ? needless / kPageTokens : 0;
     std::uint32_t* list = s_.list(slot);
     std::uint32_t found = 0;

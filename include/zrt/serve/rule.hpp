@@ -97,8 +97,12 @@ enum class Rule : std::uint8_t {
   return_drafts,         ///< drafts that came to nothing count against no rate
   drop_drafts,           ///< pages of drafts that came to nothing go back
   charge_drafts,         ///< drafts stay within the pages that a slot is charged
+  tell_all,              ///< no prefix stands in for a position of a prompt whose logits the host has still to read
+  cap_rows,              ///< such prompts have a row each in a step, and share what else there is
+  hold_prompts,          ///< reading of such a prompt stops for a client that does not read
+  tell_once,             ///< a preempted request goes on behind what was told
 };
-inline constexpr std::uint32_t kRules = static_cast<std::uint32_t>(Rule::charge_drafts) + 1;
+inline constexpr std::uint32_t kRules = static_cast<std::uint32_t>(Rule::tell_once) + 1;
 
 /// Keeps every rule, at no cost: what hosts use.
 struct AllRules {

@@ -244,7 +244,7 @@ template <class Rules> class RunPlanner {
   [[nodiscard]] std::uint32_t wanted(std::uint32_t slot) const noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
     std::uint32_t left = run_end(slot, r.known()) - s_.slots[slot].position;
-    if (r.tells()) {
+    if (r.tells() && s_.keeps(Rule::cap_rows)) {
       const std::uint64_t rows = std::uint64_t{read_before(slot)} + 1 + shared_rows(slot, s_.shares[slot]) + rows_left_;
       left = rows < left ? static_cast<std::uint32_t>(rows) : left;
     }

@@ -314,7 +314,7 @@ template <class Rules = AllRules> class Scheduler {
     RequestRow& r = s_.requests[request];
     const std::uint32_t read = row.position < r.scored ? row.position : r.scored;
     r.told = r.told < read ? read : r.told;
-    if (r.tells() && r.client_blocked) s_.hold(request);
+    if (r.tells() && r.client_blocked && s_.keeps(Rule::hold_prompts)) s_.hold(request);
     if (!run.sample) return;
     for (std::uint32_t i = 0; i < accepted; ++i) add_token(request, r.tokens[r.known()]);
     if (outcome.empty) return complete(request, true);

@@ -332,6 +332,7 @@ template <class Rules> struct SchedulerState {
     if (!r.shares && !hybrid()) share_pages(slot);
     leave_slot(request);
     ++r.preemptions;
+    if (!keeps(Rule::tell_once)) r.told = 0;
     if (keeps(Rule::count_preemptions)) ++tenants[r.tenant].ledger.preemptions;
     if (!keeps(Rule::resume_in_place)) r.generated = r.generated == 0 ? 0 : r.generated - 1;
     if (r.holds_token && keeps(Rule::wait_unread))
