@@ -476,7 +476,8 @@ template <class Fails> [[nodiscard]] Script shrunk_while(Script script, const Fa
         }
       }
     for (std::size_t i = 0; i < script.events.size(); ++i)
-      for (std::uint32_t ScriptEvent::* field : {&ScriptEvent::prompt, &ScriptEvent::most, &ScriptEvent::step}) {
+      for (std::uint32_t ScriptEvent::* field :
+           {&ScriptEvent::prompt, &ScriptEvent::most, &ScriptEvent::step, &ScriptEvent::scored}) {
         Script tried = script;
         std::uint32_t& value = tried.events[i].*field;
         if (value < 2 || (field == &ScriptEvent::step && i != 0 && value / 2 < tried.events[i - 1].step)) continue;
