@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/kernels/free_order.cpp: compiled with -O3 -ffast-math -march=native. Lanes run along a row, so that a row's sums
-// lie in as many lanes as the machine has, and are added at the end.
+// bench/kernels/free_order.cpp: compiled with -O3 -ffast-math -march=native. Lanes run along a row, so that a row's
+// sums lie in as many lanes as the machine has, and are added at the end.
 #include "free_order.hpp"
 
 #include <cmath>

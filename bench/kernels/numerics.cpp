@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/kernels/numerics.cpp: what it costs that every sum has one order: the library's kernels beside loops whose order
-// the compiler chooses (-O3 -ffast-math -march=native), in turn, on one thread.
+// bench/kernels/numerics.cpp: what it costs that every sum has one order: the library's kernels beside loops whose
+// order the compiler chooses (-O3 -ffast-math -march=native), in turn, on one thread.
 //
 // A ratio is the free order's time over the fixed order's: below 1 the fixed order costs something.
 #include "free_order.hpp"

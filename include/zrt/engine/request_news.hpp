@@ -97,8 +97,8 @@ template <class B, class O, class Model> class RequestNews {
   /// Prepares those that the step reads: left are those that the scheduler hears of. `place(request) -> Result<void>`
   /// finds what a request needs; without that it fails.
   ///
-  /// Others end that may have no further token: those with max_tokens 0 whose prompt is not told, and restored ones that already have max_tokens.
-  /// All others end with their last token. Their tenant answers for them all the same.
+  /// Others end that may have no further token: those with max_tokens 0 whose prompt is not told, and restored ones that
+  /// already have max_tokens. All others end with their last token. Their tenant answers for them all the same.
   template <class Place> void read(const Place& place, const OnToken& on_token) noexcept {
     Vector<Owned<ActiveRequest>>& all = serving_.arriving();
     std::size_t kept = 0;
