@@ -38,8 +38,10 @@ TEST(PreTokenizerTime, AMegabyteTakesEightTimesAnEighth) {
     if (!seen.insert(entry.stages.data()).second) continue;
     for (const std::string_view unit : {"a", "A", " ", "1", "!", "\xcc\x81", "A\xc3\xa9", "IMG"}) {
       const double eighth = seconds_to_cut(entry, unit, 1u << 17, 2);
-      const double whole = seconds_to_cut(entry, unit, 1u << 20, 1);
-      // 64 times where the time is quadratic; a timer's grain and a cold cache are allowed for.
+      double whole = 1e9;
+      // 64 times where the time is quadratic; a timer's grain and a cold cache are allowed for, and what runs beside.
+      for (int run = 0; run < 3 && whole >= 24 * eighth + 0.02; ++run)
+        whole = std::min(whole, seconds_to_cut(entry, unit, 1u << 20, 1));
       EXPECT_LT(whole, 24 * eighth + 0.02) << entry.name << " of " << unit;
     }
   }
