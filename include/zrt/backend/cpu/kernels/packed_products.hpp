@@ -195,10 +195,10 @@ void load_group_sums(float (*sums)[kRows][16], std::size_t groups, std::uint32_t
   }
 }
 
-/// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and rows `t` and on,
-/// kRows at most, over parts of the axis for which kElems activations fit the second-level cache. Chains over a part end
-/// in `y` and go on from there. products(group, axis, sums) advances those of kGroups groups; one without another stands
-/// beside itself.
+/// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and `rows` activation
+/// rows, kRows at most, over parts of the axis for which kElems activations fit the second-level cache. Chains over a part
+/// end in `y` and go on from there. products(group, axis, sums) advances those of kGroups groups; one without another
+/// stands beside itself.
 template <std::size_t kGroups, std::uint32_t kRows, std::uint32_t kElems, class F>
 ZRT_ALWAYS_INLINE void multiply_by_parts(const PackedWeight& w, std::uint32_t first, std::uint32_t last,
                                          std::uint32_t cols, std::uint32_t rows, float* y, std::uint64_t stride,
@@ -206,7 +206,8 @@ ZRT_ALWAYS_INLINE void multiply_by_parts(const PackedWeight& w, std::uint32_t fi
   static_assert(kElems / kRows >= kWideGroup);
   alignas(64) float sums[kGroups][kRows][16];
   const std::uint32_t depth = kElems / rows / kWideGroup * kWideGroup;
-  for (std::uint32_t k = 0; k < cols; k += depth) {
+  std::uint32_t k = 0;
+  do {  // once where the axis is empty: its sums are zeros
     const AxisPart axis{k, cols - k < depth ? cols : k + depth};
     for (std::uint32_t n = first; n < last; n += kGroups * kPackedRows) {
       const std::size_t groups = last - n > kPackedRows ? kGroups : 1;
@@ -220,7 +221,8 @@ ZRT_ALWAYS_INLINE void multiply_by_parts(const PackedWeight& w, std::uint32_t fi
       products(group, axis, sums);
       store_group_sums(sums, groups, n, last, rows, to, stride);
     }
-  }
+    k = axis.last;
+  } while (k < cols);
 }
 
 /// Activations that meet one panel after the other: more would not stay in the second-level cache.

@@ -53,7 +53,7 @@ struct RowTiles {
 
 // Registers: activations in 0, weights in 1, sums from 2 on.
 
-/// One block of 256 of one or two groups: weights times their factors, and pairs of factors of the offsets.
+/// One block of 256 of two groups: weights times their factors, and pairs of factors of the offsets.
 struct PartTilePanel {
   static constexpr std::size_t kChunks = 4;  ///< of 64 elements
 
@@ -227,7 +227,7 @@ inline void part_tile_products(const PackedWeight& w, const std::byte* const* gr
   }
 }
 
-/// A stretch of blocks of one or two groups: signed bytes.
+/// A stretch of blocks of two groups: signed bytes.
 struct RunTilePanel {
   static constexpr std::size_t kBlocks = 8;
 
