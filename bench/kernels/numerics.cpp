@@ -5,11 +5,11 @@
 // A ratio is the free order's time over the fixed order's: below 1 the fixed order costs something.
 #include "free_order.hpp"
 #include "operands.hpp"
+#include "processor_seconds.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -18,12 +18,6 @@ namespace {
 using namespace bench;
 
 constexpr int kPairs = 41;
-
-double processor_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 /// Seconds of one call, of as many as take 2 ms.
 template <class F> double seconds_of(const F& f) {

@@ -7,11 +7,11 @@
 // `bytes`, the weights that are read per second.
 #include "operands.hpp"
 #include "peak_loops.hpp"
+#include "processor_seconds.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -25,13 +25,9 @@ constexpr std::uint32_t kRows[]{1, 4, 16, 64, 512};
 double measured_peak(program::PeakLoop loop) {
   double best = 0.0;
   for (int i = 0; i < 10; ++i) {
-    timespec start{}, end{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+    const double start = processor_seconds();
     const double operations = loop(program::kPeakRounds);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-    const double seconds =
-        static_cast<double>(end.tv_sec - start.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - start.tv_nsec);
-    best = std::max(best, operations / seconds);
+    best = std::max(best, operations / (processor_seconds() - start));
   }
   return best;
 }
