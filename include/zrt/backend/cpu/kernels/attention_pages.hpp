@@ -121,14 +121,18 @@ template <DType kDType> struct CodedNumbers {
   };
 };
 
-/// Whether one vector's lanes are chains enough to wait for sums, because they take four registers.
-inline constexpr bool kLanesAreChains = kIsa == Isa::v1;
+/// Chains that hide the time of a sum: one vector takes four registers of plain x86-64 and two of AVX2.
+inline constexpr std::size_t kAttentionChains = kIsa == Isa::v1 ? 1 : kIsa == Isa::v3 ? 4 : 16;
 
-/// Scores of kRows queries: a page's 16 tokens are the lanes, one chain for each query and page, so many pages at once that
-/// there are four chains or more.
+/// Vectors of 16 tokens or dims that kRows rows take at once, of at most four.
+template <std::size_t kRows>
+inline constexpr std::size_t kAttentionVectors = kAttentionChains <= kRows ? 1
+                                                 : kAttentionChains < 4 * kRows ? kAttentionChains / kRows : 4;
+
+/// Scores of kRows queries: a page's 16 tokens are the lanes, one chain for each query and page.
 template <class E, std::size_t kRows>
 void scores_of_rows(const std::byte* const* keys, const float* q, std::uint32_t key_dim, float* scores) noexcept {
-  constexpr std::size_t kPages = kRows < kStepPages && !kLanesAreChains ? kStepPages / kRows : 1;
+  constexpr std::size_t kPages = kAttentionVectors<kRows>;
   for (std::size_t from = 0; from < kStepPages; from += kPages) {
     const std::byte* any = nullptr;
     for (std::size_t i = 0; i < kPages; ++i) any = keys[from + i] != nullptr ? keys[from + i] : any;
@@ -183,14 +187,16 @@ ZRT_ALWAYS_INLINE void values_of_dims(const std::byte* const* values, const floa
     store(o + i / kBlocks * kHeadStride + dim + 16 * (i % kBlocks), sum[i / kBlocks][i % kBlocks]);
 }
 
-/// The weighted sums of kRows rows, four chains or more at once as far as there are dims.
+/// The weighted sums of kRows rows, many chains at once as far as there are dims.
 template <class E, std::size_t kRows>
 void values_of_rows(const std::byte* const* values, const float* p, std::uint32_t first, std::uint32_t last,
                     std::uint32_t value_dim, float* o) noexcept {
   std::uint32_t dim = 0;
-  if constexpr (kRows == 1 && !kLanesAreChains) {
-    for (; dim + 64 <= value_dim; dim += 64) values_of_dims<E, 1, 4, false>(values, p, first, last, value_dim, dim, o);
-    for (; dim + 32 <= value_dim; dim += 32) values_of_dims<E, 1, 2, false>(values, p, first, last, value_dim, dim, o);
+  if constexpr (kAttentionVectors<kRows> == 4) {
+    for (; dim + 64 <= value_dim; dim += 64)
+      values_of_dims<E, kRows, 4, false>(values, p, first, last, value_dim, dim, o);
+    for (; dim + 32 <= value_dim; dim += 32)
+      values_of_dims<E, kRows, 2, false>(values, p, first, last, value_dim, dim, o);
   }
   for (; dim < value_dim; dim += 16) values_of_dims<E, kRows, 1, true>(values, p, first, last, value_dim, dim, o);
 }

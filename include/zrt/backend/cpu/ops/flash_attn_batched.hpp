@@ -125,50 +125,68 @@ inline void weigh_step(AttentionRow& row, float* p, float* o, std::uint32_t firs
   for (std::uint32_t i = 0; i < value_dim; i += 16) store(o + i, load(o + i) * splat(rescale[0]));
 }
 
+/// Rows that take keys and values together; fewer read them one after the other.
+inline constexpr std::size_t kLeastTogether = kIsa == Isa::v4 ? 2 : 3;
+
+/// Tokens of a step that a row sees, first..last-1.
+struct SeenTokens {
+  std::uint32_t first;
+  std::uint32_t last;
+
+  [[nodiscard]] bool none() const noexcept { return first >= last; }
+};
+
+/// Adds the values of a step to the rows' sums: each row's in order, those of the tokens that all see for all rows at once.
+inline void add_values(const FlashAttnArgs& a, AttentionBundle& bundle, const std::byte* const* values,
+                       const SeenTokens* seen, SeenTokens by_all) noexcept {
+  const std::uint32_t dims = a.call.params.value_dim;
+  const auto of_row = [&](std::size_t r, std::uint32_t first, std::uint32_t last) noexcept {
+    if (first < last)
+      a.pages.values[0](values, bundle.p + r * kScoreStride, first, last, dims, bundle.o + r * kHeadStride);
+  };
+  const bool together = bundle.count >= kLeastTogether && !by_all.none();
+  for (std::size_t r = 0; r < bundle.count; ++r) of_row(r, seen[r].first, together ? by_all.first : seen[r].last);
+  if (!together) return;
+  a.pages.values[1](values, bundle.p, by_all.first, by_all.last, dims, bundle.o);
+  for (std::size_t r = 0; r < bundle.count; ++r) of_row(r, by_all.last, seen[r].last);
+}
+
 /// One step of 64 positions from `begin`, for the rows that see some of it.
 inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::uint32_t begin) noexcept {
   const ops::FlashAttnBatchedParams& params = a.call.params;
-  const KvPage page = KvPage::of(a.call.state.info);
-  std::uint32_t first[kAttentionRows];
-  std::uint32_t last[kAttentionRows];
-  bool alike = bundle.count > 2;
+  constexpr auto kTokens = static_cast<std::uint32_t>(kScoreStride);
+  SeenTokens seen[kAttentionRows];
+  SeenTokens by_any{kTokens, 0};
+  SeenTokens by_all{0, kTokens};
   for (std::size_t r = 0; r < bundle.count; ++r) {
     const AttentionRow& row = bundle.rows[r];
-    first[r] = row.first > begin ? row.first - begin : 0;
     const std::uint32_t end = row.last >= begin ? row.last - begin + 1 : 0;
-    last[r] = end < kScoreStride ? end : static_cast<std::uint32_t>(kScoreStride);
-    alike = alike && first[r] == first[0] && last[r] == last[0];
+    const SeenTokens s = seen[r] = {row.first > begin ? row.first - begin : 0, end < kTokens ? end : kTokens};
+    by_all = {s.first > by_all.first ? s.first : by_all.first, s.last < by_all.last ? s.last : by_all.last};
+    if (s.none()) continue;
+    by_any = {s.first < by_any.first ? s.first : by_any.first, s.last > by_any.last ? s.last : by_any.last};
   }
-  const std::byte* keys[kStepPages];
-  const std::byte* values[kStepPages];
-  const auto find_pages = [&](std::uint32_t from, std::uint32_t to) noexcept {
-    for (std::uint32_t i = 0; i < kStepPages; ++i) {
-      keys[i] = values[i] = nullptr;
-      if (to <= i * kPageTokens || from >= (i + 1) * kPageTokens) continue;
-      const std::byte* at = a.call.state.unit(bundle.pages[begin / kPageTokens + i]);
-      keys[i] = at + page.keys_at(bundle.kv_head);
-      values[i] = at + page.values_at(bundle.kv_head);
-    }
-  };
-  if (alike) {
-    if (first[0] >= last[0]) return;
-    find_pages(first[0], last[0]);
+  if (by_any.none()) return;
+  const KvPage page = KvPage::of(a.call.state.info);
+  const std::byte* keys[kStepPages] = {};
+  const std::byte* values[kStepPages] = {};
+  for (std::uint32_t i = by_any.first / kPageTokens; i * kPageTokens < by_any.last; ++i) {
+    const std::byte* at = a.call.state.unit(bundle.pages[begin / kPageTokens + i]);
+    keys[i] = at + page.keys_at(bundle.kv_head);
+    values[i] = at + page.values_at(bundle.kv_head);
+  }
+  if (bundle.count >= kLeastTogether) {
     a.pages.scores[1](keys, bundle.q, params.key_dim, bundle.p);
+  } else {
     for (std::size_t r = 0; r < bundle.count; ++r)
-      weigh_step(bundle.rows[r], bundle.p + r * kScoreStride, bundle.o + r * kHeadStride, first[r], last[r],
-                 params.soft_cap, params.value_dim);
-    a.pages.values[1](values, bundle.p, first[0], last[0], params.value_dim, bundle.o);
-    return;
+      a.pages.scores[0](keys, bundle.q + r * kHeadStride, params.key_dim, bundle.p + r * kScoreStride);
   }
   for (std::size_t r = 0; r < bundle.count; ++r) {
-    if (first[r] >= last[r]) continue;
-    find_pages(first[r], last[r]);
-    float* p = bundle.p + r * kScoreStride;
-    float* o = bundle.o + r * kHeadStride;
-    a.pages.scores[0](keys, bundle.q + r * kHeadStride, params.key_dim, p);
-    weigh_step(bundle.rows[r], p, o, first[r], last[r], params.soft_cap, params.value_dim);
-    a.pages.values[0](values, p, first[r], last[r], params.value_dim, o);
+    if (!seen[r].none())
+      weigh_step(bundle.rows[r], bundle.p + r * kScoreStride, bundle.o + r * kHeadStride, seen[r].first, seen[r].last,
+                 params.soft_cap, params.value_dim);
   }
+  add_values(a, bundle, values, seen, by_all);
 }
 
 /// All segments of a bundle, then the sink and the division.
@@ -235,47 +253,37 @@ ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const ExecutionContext&
   ++bundle.count;
 }
 
-/// Heads that share a key head go in bundles; where no heads share, neighbouring rows of a slot do.
-/// Bundles are split.
+/// Heads of a token that share a key head go in bundles, and with them those of the slot's next tokens where few heads
+/// share one. Bundles are split.
 inline void flash_attn(const FlashAttnArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const ops::FlashAttnBatchedParams& p = a.call.params;
   constexpr auto kRows = static_cast<std::uint32_t>(kAttentionRows);
-  const std::uint32_t rows = a.call.in[0].rows(step);
+  const std::uint64_t rows = a.call.in[0].rows(step);
   const std::uint32_t shared = p.heads / p.kv_heads;
-  const std::uint8_t group = a.call.state.info.group;
+  const std::uint32_t heads = shared < kRows ? shared : kRows;
+  const std::uint32_t parts = (shared + kRows - 1) / kRows;
+  const std::uint64_t tokens = kRows / heads;
+  const std::uint64_t groups = (rows + tokens - 1) / tokens;
   AttentionBundle bundle;
   // A bundle may have fewer rows than its loops compute.
   std::memset(bundle.q, 0, sizeof bundle.q);
   std::memset(bundle.p, 0, sizeof bundle.p);
-  const auto start = [&](std::uint64_t t, std::uint32_t kv_head) noexcept {
-    bundle.count = 0;
-    bundle.kv_head = kv_head;
-    bundle.pages = step.page_list(group, step.slots[t]);
-  };
-  if (shared > 1) {
-    const std::uint32_t bundles = (shared + kRows - 1) / kRows;
-    const Range part = split(std::uint64_t{rows} * p.kv_heads * bundles, 1, worker);
-    for (std::uint64_t unit = part.first; unit < part.last; ++unit) {
-      // Rows go fastest, so that neighbours find the keys of one head in the cache.
-      const std::uint64_t t = unit % rows;
-      const auto which = static_cast<std::uint32_t>(unit / rows);
-      start(t, which / bundles);
-      const std::uint32_t from = which % bundles * kRows;
-      for (std::uint32_t i = from; i < shared && i < from + kRows; ++i)
-        add_row(a, step, bundle, t, bundle.kv_head * shared + i);
-      attend(a, bundle);
-    }
-    return;
-  }
-  const std::uint32_t bundles = (rows + kRows - 1) / kRows;
-  const Range part = split(std::uint64_t{bundles} * p.heads, 1, worker);
+  const Range part = split(groups * p.kv_heads * parts, 1, worker);
   for (std::uint64_t unit = part.first; unit < part.last; ++unit) {
-    const auto head = static_cast<std::uint32_t>(unit / bundles);
-    const std::uint64_t from = unit % bundles * kRows;
-    for (std::uint64_t t = from; t < rows && t < from + kRows;) {
-      start(t, head);
+    // Tokens go fastest, so that neighbours find the keys of one head in the cache.
+    const auto which = static_cast<std::uint32_t>(unit / groups);
+    bundle.kv_head = which / parts;
+    const std::uint32_t first = bundle.kv_head * shared + which % parts * kRows;
+    const std::uint32_t behind = (bundle.kv_head + 1) * shared;
+    const std::uint32_t last = first + heads < behind ? first + heads : behind;
+    const std::uint64_t from = unit % groups * tokens;
+    const std::uint64_t to = from + tokens < rows ? from + tokens : rows;
+    for (std::uint64_t t = from; t < to;) {
       const std::uint32_t slot = step.slots[t];
-      for (; t < rows && t < from + kRows && step.slots[t] == slot; ++t) add_row(a, step, bundle, t, head);
+      bundle.count = 0;
+      bundle.pages = step.page_list(a.call.state.info.group, slot);
+      for (; t < to && step.slots[t] == slot; ++t)
+        for (std::uint32_t head = first; head < last; ++head) add_row(a, step, bundle, t, head);
       attend(a, bundle);
     }
   }
