@@ -137,7 +137,7 @@ struct SeenTokens {
 };
 
 /// Adds the values of a step to the rows' sums: each row's in order, those of the tokens that all see for all rows at once.
-inline void add_values(const FlashAttnArgs& a, AttentionBundle& bundle, const std::byte* const* values,
+inline void add_values(const FlashAttnArgs& a, AttentionBundle& bundle, const PageBlock* values,
                        const SeenTokens* seen, SeenTokens by_all) noexcept {
   const std::uint32_t dims = a.call.params.value_dim;
   const auto of_row = [&](std::size_t r, std::uint32_t first, std::uint32_t last) noexcept {
@@ -151,8 +151,9 @@ inline void add_values(const FlashAttnArgs& a, AttentionBundle& bundle, const st
   for (std::size_t r = 0; r < bundle.count; ++r) of_row(r, by_all.last, seen[r].last);
 }
 
-/// One step of 64 positions from `begin`, for the rows that see some of it.
-inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::uint32_t begin) noexcept {
+/// One step of 64 positions from `begin`, for the rows that see some of it; `last_seen` is the last that a row sees.
+inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::uint32_t begin,
+                        std::uint32_t last_seen) noexcept {
   const ops::FlashAttnBatchedParams& params = a.call.params;
   constexpr auto kTokens = static_cast<std::uint32_t>(kScoreStride);
   SeenTokens seen[kAttentionRows];
@@ -168,12 +169,17 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
   }
   if (by_any.none()) return;
   const KvPage page = KvPage::of(a.call.state.info);
-  const std::byte* keys[kStepPages] = {};
-  const std::byte* values[kStepPages] = {};
+  const std::uint32_t* pages = bundle.pages + begin / kPageTokens;
+  const std::uint32_t behind = last_seen / kPageTokens - begin / kPageTokens;
+  const auto unit = [&](std::uint32_t i) noexcept { return a.call.state.unit(pages[i]); };
+  const std::uint64_t keys_at = page.keys_at(bundle.kv_head);
+  const std::uint64_t values_at = page.values_at(bundle.kv_head);
+  PageBlock keys[kStepPages];
+  PageBlock values[kStepPages];
   for (std::uint32_t i = by_any.first / kPageTokens; i * kPageTokens < by_any.last; ++i) {
-    const std::byte* at = a.call.state.unit(bundle.pages[begin / kPageTokens + i]);
-    keys[i] = at + page.keys_at(bundle.kv_head);
-    values[i] = at + page.values_at(bundle.kv_head);
+    keys[i] = {unit(i) + keys_at, static_cast<std::ptrdiff_t>(values_at - keys_at)};
+    values[i].at = unit(i) + values_at;
+    if (i + kStepPages <= behind) values[i].ahead = unit(i + kStepPages) + keys_at - values[i].at;
   }
   if (bundle.count >= kLeastTogether) {
     a.pages.scores[1](keys, bundle.q, params.key_dim, bundle.p);
@@ -211,7 +217,7 @@ ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle)
     for (std::size_t r = 0; r < kAttentionRows; ++r) std::memset(bundle.o + r * kHeadStride, 0, dims * sizeof(float));
     for (std::uint32_t s = 0; s < Attention::kSegmentTokens; s += Attention::kStepTokens) {
       const std::uint32_t begin = segment * Attention::kSegmentTokens + s;
-      if (begin <= last && begin + Attention::kStepTokens > first) attend_step(a, bundle, begin);
+      if (begin <= last && begin + Attention::kStepTokens > first) attend_step(a, bundle, begin, last);
     }
     for (std::size_t r = 0; r < bundle.count; ++r) {
       AttentionRow& row = bundle.rows[r];
@@ -292,8 +298,8 @@ inline void flash_attn(const FlashAttnArgs& a, const ExecutionContext& step, con
 template <>
 inline constexpr Kernels<ops::FlashAttnBatched> kKernels<ops::FlashAttnBatched>{
     .bundles = &flash_attn,
-    .pages = {kPageKernels<PlainNumbers<F32Row>>, kPageKernels<PlainNumbers<F16Row>>,
-              kPageKernels<PlainNumbers<Bf16Row>>, kPageKernels<CodedNumbers<DType::q8_0>>,
+    .pages = {kPageKernels<PlainNumbers<F32Row, 4>>, kPageKernels<PlainNumbers<F16Row, 2>>,
+              kPageKernels<PlainNumbers<Bf16Row, 2>>, kPageKernels<CodedNumbers<DType::q8_0>>,
               kPageKernels<CodedNumbers<DType::q4_0>>}};
 
 #endif
