@@ -146,8 +146,9 @@ inline constexpr std::size_t kAttentionChains = kIsa == Isa::v1 ? 1 : kIsa == Is
 
 /// Vectors of 16 tokens or dims that kRows rows take at once, of at most four.
 template <std::size_t kRows>
-inline constexpr std::size_t kAttentionVectors = kAttentionChains <= kRows ? 1
-                                                 : kAttentionChains < 4 * kRows ? kAttentionChains / kRows : 4;
+inline constexpr std::size_t kAttentionVectors = kAttentionChains <= kRows      ? 1
+                                                 : kAttentionChains < 4 * kRows ? kAttentionChains / kRows
+                                                                                : 4;
 
 /// Of the reads of kBytes, one after the other, every how manieth begins a line that is to be fetched.
 template <class E> inline constexpr std::uint32_t kReadsOfLine = 64 / E::kBytes;
@@ -203,15 +204,15 @@ ZRT_ALWAYS_INLINE void values_of_dims(const PageBlock* values, const float* p, s
   ZRT_UNROLL (i, kRows * kBlocks)
     sum[i / kBlocks][i % kBlocks] = load(o + i / kBlocks * kHeadStride + dim + 16 * (i % kBlocks));
   each_token<E>(values, first, last, value_dim, dim,
-                [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token,
-                    std::ptrdiff_t ahead) ZRT_UNROLLED {
-                  ZRT_UNROLL (b, kBlocks) {
-                    const std::uint32_t at = dim + 16 * static_cast<std::uint32_t>(b);
-                    if (b % kReadsOfLine<E> == 0) __builtin_prefetch(of_page.place(token, at) + ahead);
-                    const F32 value = kLast ? of_page.last(token, at) : of_page(token, at);
-                    ZRT_UNROLL (r, kRows) sum[r][b] = fma(splat(p[r * kScoreStride + j]), value, sum[r][b]);
-                  }
-                });
+                [&](std::uint32_t j, const typename E::Values& of_page, std::uint32_t token, std::ptrdiff_t ahead)
+                    ZRT_UNROLLED {
+                      ZRT_UNROLL (b, kBlocks) {
+                        const std::uint32_t at = dim + 16 * static_cast<std::uint32_t>(b);
+                        if (b % kReadsOfLine<E> == 0) __builtin_prefetch(of_page.place(token, at) + ahead);
+                        const F32 value = kLast ? of_page.last(token, at) : of_page(token, at);
+                        ZRT_UNROLL (r, kRows) sum[r][b] = fma(splat(p[r * kScoreStride + j]), value, sum[r][b]);
+                      }
+                    });
   ZRT_UNROLL (i, kRows * kBlocks)
     store(o + i / kBlocks * kHeadStride + dim + 16 * (i % kBlocks), sum[i / kBlocks][i % kBlocks]);
 }

@@ -94,37 +94,6 @@ ZRT_NOINLINE inline void merge_partial(float& into_m, float& into_l, float* into
   into_m = top;
 }
 
-/// Turns the scores of tokens first..last-1 of a step into probabilities and rescales the row's sums.
-inline void weigh_step(AttentionRow& row, float* p, float* o, std::uint32_t first, std::uint32_t last, float soft_cap,
-                       std::uint32_t value_dim) noexcept {
-  Mask visible[kStepPages];
-  F32 score[kStepPages];
-  F32 top = splat(row.m);
-  for (std::uint32_t page = 0; page < kStepPages; ++page) {
-    const std::uint32_t begin = page * kPageTokens;
-    const std::uint32_t from = first > begin ? first - begin : 0;
-    const std::uint32_t to = last > begin ? last - begin : 0;
-    visible[page] = both(first_lanes(to < 16 ? to : 16), invert(first_lanes(from < 16 ? from : 16)));
-    score[page] = load(p + begin);
-    if (soft_cap != 0.0f) score[page] = soft_capped(score[page], soft_cap);
-    top = max(select(visible[page], score[page], splat(-std::numeric_limits<float>::infinity())), top);
-  }
-  const float m = largest_lane(top);
-  F32 sum = splat(0.0f);
-  for (std::uint32_t page = 0; page < kStepPages; ++page) {
-    const F32 probability = select(visible[page], exp(score[page] - splat(m)), splat(0.0f));
-    store(p + page * kPageTokens, probability);
-    sum = sum + probability;
-  }
-  float rescale[16];
-  store(rescale, exp(splat(row.m - m)));
-  row.l = __builtin_fmaf(row.l, rescale[0], reduce_tree(sum));
-  row.m = m;
-  // NaN is not 1.
-  if (rescale[0] == 1.0f) return;
-  for (std::uint32_t i = 0; i < value_dim; i += 16) store(o + i, load(o + i) * splat(rescale[0]));
-}
-
 /// Rows that take keys and values together; fewer read them one after the other.
 inline constexpr std::size_t kLeastTogether = kIsa == Isa::v4 ? 2 : 3;
 
@@ -136,9 +105,57 @@ struct SeenTokens {
   [[nodiscard]] bool none() const noexcept { return first >= last; }
 };
 
+/// The tokens of one of the step's pages that a row sees, as lanes.
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask seen_lanes(SeenTokens seen, std::size_t page) noexcept {
+  const auto begin = static_cast<std::uint32_t>(page * kPageTokens);
+  const std::uint32_t from = seen.first > begin ? seen.first - begin : 0;
+  const std::uint32_t to = seen.last > begin ? seen.last - begin : 0;
+  return both(first_lanes(to < 16 ? to : 16), invert(first_lanes(from < 16 ? from : 16)));
+}
+
+/// Turns the scores of a step into probabilities, and rescales the sums, of the rows that see some of it. Row by row in
+/// turns, so that their chains run beside each other.
+inline void weigh_step(const ops::FlashAttnBatchedParams& params, AttentionBundle& bundle,
+                       const SeenTokens* seen) noexcept {
+  static_assert(kAttentionRows <= 16);
+  alignas(64) float before[16] = {};
+  alignas(64) float now[16] = {};
+  for (std::size_t r = 0; r < bundle.count; ++r) {
+    if (seen[r].none()) continue;
+    float* p = bundle.p + r * kScoreStride;
+    F32 top = splat(bundle.rows[r].m);
+    ZRT_UNROLL (page, kStepPages) {
+      F32 score = load(p + page * kPageTokens);
+      if (params.soft_cap != 0.0f) store(p + page * kPageTokens, score = soft_capped(score, params.soft_cap));
+      top = max(select(seen_lanes(seen[r], page), score, splat(-std::numeric_limits<float>::infinity())), top);
+    }
+    before[r] = bundle.rows[r].m;
+    now[r] = bundle.rows[r].m = largest_lane(top);
+  }
+  float rescale[16];
+  store(rescale, exp(load(before) - load(now)));
+  for (std::size_t r = 0; r < bundle.count; ++r) {
+    if (seen[r].none()) continue;
+    AttentionRow& row = bundle.rows[r];
+    float* p = bundle.p + r * kScoreStride;
+    F32 sum = splat(0.0f);
+    ZRT_UNROLL (page, kStepPages) {
+      float* at = p + page * kPageTokens;
+      const F32 probability = select(seen_lanes(seen[r], page), exp(load(at) - splat(row.m)), splat(0.0f));
+      store(at, probability);
+      sum = sum + probability;
+    }
+    row.l = __builtin_fmaf(row.l, rescale[r], reduce_tree(sum));
+    // NaN is not 1.
+    if (rescale[r] == 1.0f) continue;
+    float* o = bundle.o + r * kHeadStride;
+    for (std::uint32_t i = 0; i < params.value_dim; i += 16) store(o + i, load(o + i) * splat(rescale[r]));
+  }
+}
+
 /// Adds the values of a step to the rows' sums: each row's in order, those of the tokens that all see for all rows at once.
-inline void add_values(const FlashAttnArgs& a, AttentionBundle& bundle, const PageBlock* values,
-                       const SeenTokens* seen, SeenTokens by_all) noexcept {
+inline void add_values(const FlashAttnArgs& a, AttentionBundle& bundle, const PageBlock* values, const SeenTokens* seen,
+                       SeenTokens by_all) noexcept {
   const std::uint32_t dims = a.call.params.value_dim;
   const auto of_row = [&](std::size_t r, std::uint32_t first, std::uint32_t last) noexcept {
     if (first < last)
@@ -187,11 +204,7 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
     for (std::size_t r = 0; r < bundle.count; ++r)
       a.pages.scores[0](keys, bundle.q + r * kHeadStride, params.key_dim, bundle.p + r * kScoreStride);
   }
-  for (std::size_t r = 0; r < bundle.count; ++r) {
-    if (!seen[r].none())
-      weigh_step(bundle.rows[r], bundle.p + r * kScoreStride, bundle.o + r * kHeadStride, seen[r].first, seen[r].last,
-                 params.soft_cap, params.value_dim);
-  }
+  weigh_step(params, bundle, seen);
   add_values(a, bundle, values, seen, by_all);
 }
 
