@@ -35,6 +35,7 @@ template <DType kType> constexpr PackedForm kForm = zrt::cpu::kPackedType<kType>
 
 // As large as in the file, where sixteen rows fill whole vectors.
 static_assert(kForm<DType::q4_0>.block_bytes() == 16 * 18 && kForm<DType::q8_0>.block_bytes() == 16 * 34);
+static_assert(kForm<DType::q2_k>.half_factors && kForm<DType::q2_k>.block_bytes() == 16 * 84);
 static_assert(kForm<DType::q5_1>.block_bytes() == 16 * 24 && kForm<DType::iq4_nl>.block_bytes() == 16 * 18);
 static_assert(kForm<DType::q3_k>.bits == 3 && kForm<DType::q6_k>.bits == 6 && kForm<DType::tq1_0>.bits == 2);
 static_assert(kForm<DType::q1_0>.bits == 1 && kForm<DType::q1_0>.levels[1] == 1);

@@ -32,16 +32,26 @@ template <class L> [[nodiscard]] consteval bool has_packed_sizes() noexcept {
     return L::kElems % kPackedElems == 0 && (L::kRun == 16 || L::kRun == 32) && L::kPart == L::kRun;
 }
 
+/// How scales are packed: of runs of 256 with an offset as the file has them, which fills a block's lines.
+template <class L> [[nodiscard]] consteval DType packed_scale() noexcept {
+  using Parts = quant::BlockOfOffsetParts<L::kDType, L::kPart>;
+  if constexpr (std::derived_from<L, Parts>)
+    if (&L::scale == &Parts::scale && &L::offset == &Parts::offset && L::kScaleUnit == 1.0f) return DType::f16;
+  return quant::level_form<L>().scale;
+}
+
 template <class L> [[nodiscard]] consteval PackedForm packed_form() noexcept {
   PackedForm form;
   form.run = L::kRun;
   form.has_offset = L::kHasOffset;
   if (L::kRun == 256) form.part = L::kPart < 32 ? 16 : 32;
+  if constexpr (L::kHasOffset && requires { L::kMostFactor; })
+    form.half_factors = L::kLeastFactor >= 0 && L::kMostFactor < 16;
   constexpr quant::CodeForm kCodes = quant::level_form<L>();
   form.levels = kCodes.levels;
   form.lowest = kCodes.lowest;
   form.bits = kCodes.bits;
-  form.scale = kCodes.scale;
+  form.scale = packed_scale<L>();
   return form;
 }
 
@@ -115,9 +125,12 @@ template <class L> void pack_rows(const std::byte* const* rows, std::uint32_t co
         const quant::Factors f = quant::BlockForm<L::kDType>::factors_of(block);
         for (std::uint32_t j = 0; j < 256 / kForm.part; ++j) {
           const std::uint32_t part = j * kForm.part / L::kPart;
-          std::byte* const factors = to + kForm.factors_at() + j * kPackedRows + r;
-          *factors = static_cast<std::byte>(f.scale[part]);
-          if constexpr (L::kHasOffset) factors[kForm.factor_bytes()] = static_cast<std::byte>(f.offset[part]);
+          const std::size_t place = j * kPackedRows + r;
+          to[kForm.factors_at() + place] = static_cast<std::byte>(f.scale[part]);
+          if constexpr (kForm.half_factors)
+            to[kForm.factors_at() + place] |= static_cast<std::byte>(f.offset[part] << 4);
+          else if constexpr (L::kHasOffset)
+            to[kForm.offset_factors_at() + place] = static_cast<std::byte>(f.offset[part]);
         }
       }
     }

@@ -44,9 +44,12 @@ struct PackedKey {
 
  private:
   [[nodiscard]] static std::uint64_t hash_of(const PackedForm& form) noexcept {
-    const std::array<std::uint64_t, 6> fields{
-        form.bits, static_cast<std::uint32_t>(form.lowest), form.run,
-        form.part, static_cast<std::uint64_t>(form.scale),  form.has_offset ? 1u : 0u};
+    const std::array<std::uint64_t, 6> fields{form.bits,
+                                              static_cast<std::uint32_t>(form.lowest),
+                                              form.run,
+                                              form.part,
+                                              static_cast<std::uint64_t>(form.scale),
+                                              (form.has_offset ? 1u : 0u) | (form.half_factors ? 2u : 0u)};
     const std::uint64_t hash = hash_bytes({reinterpret_cast<const char*>(fields.data()), sizeof fields});
     if (form.levels == nullptr) return hash;
     return hash ^ hash_bytes({reinterpret_cast<const char*>(form.levels), 16});

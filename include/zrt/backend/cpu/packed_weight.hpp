@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kPackedElems = 32;
 ///
 /// Sixteen rows make a group; in it follow, for each block of `elems()` elements: the codes, then sixteen scales for
 /// each run, as many offsets if there are any, and with `part` factors of the parts and their offsets, a byte for each
-/// row. A code has `bits` bits. Codes of 32 elements are eight words of four, [8 words][16 rows][4]; they lie in planes of
+/// row, or half a byte. A code has `bits` bits. Codes of 32 elements are eight words of four, [8 words][16 rows][4]; they lie in planes of
 /// 64-byte vectors, of four bits, of two, of one: as many as the binary form of `bits` has ones. A plane of b bits has b
 /// vectors; vector i holds words i, i + b, i + 2b, ... from the lowest bits up. Codes of 8 bits are the integers themselves.
 struct PackedForm {
@@ -29,6 +29,7 @@ struct PackedForm {
   std::uint32_t part = 0;            ///< elements under an integer factor, 16 or 32; 0: there are no factors
   DType scale = DType::f32;          ///< of scales and offsets as they are stored: f16, bf16 or f32
   bool has_offset = false;
+  bool half_factors = false;  ///< a byte has a part's factor in its low half and that of its offset in the high one
 
   [[nodiscard]] constexpr std::uint32_t elems() const noexcept { return run < kPackedElems ? kPackedElems : run; }
   /// Bytes of 32 elements' codes of sixteen rows.
@@ -44,13 +45,17 @@ struct PackedForm {
   [[nodiscard]] constexpr std::uint32_t factors_at() const noexcept {
     return offsets_at() + (has_offset ? elems() / run * scale_bytes() : 0);
   }
-  /// Bytes of the factors, which those of their offsets follow.
-  [[nodiscard]] constexpr std::uint32_t factor_bytes() const noexcept {
-    return part == 0 ? 0 : elems() / part * kPackedRows;
+  [[nodiscard]] constexpr std::uint32_t offset_factors_at() const noexcept {
+    return half_factors ? factors_at() : factors_at() + factor_bytes();
   }
   [[nodiscard]] constexpr std::uint32_t block_bytes() const noexcept {
-    const std::uint32_t end = factors_at() + factor_bytes() * (has_offset ? 2u : 1u);
+    const std::uint32_t end = (has_offset ? offset_factors_at() : factors_at()) + factor_bytes();
     return (end + 31) / 32 * 32;
+  }
+
+ private:
+  [[nodiscard]] constexpr std::uint32_t factor_bytes() const noexcept {
+    return part == 0 ? 0 : elems() / part * kPackedRows;
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <zrt/backend/cpu/kernels/product_tile.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -43,6 +44,8 @@ template <std::size_t kRuns, class Words> struct PackedRuns {
 };
 /// One packed block of 256 of each group. Words: of the codes of 32 elements, eight.
 template <class Words> struct PackedParts {
+  using Factors = PartFactors<std::same_as<Words, CodeWords<2, false>>>;
+
   const PackedForm& form;
   const std::byte* const* block;
   const std::int8_t* levels;
@@ -52,10 +55,10 @@ template <class Words> struct PackedParts {
     return {block[g] + elems * form.code_bytes(), levels};
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE I32 factor(std::size_t g, std::size_t j) const noexcept {
-    return panel_factors(quant::signed_bytes(block[g] + form.factors_at() + 16 * j));
+    return Factors{form, block[g]}.of_products(j);
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE I32 offset_pair(std::size_t g, std::size_t j) const noexcept {
-    return factor_pair(quant::signed_bytes(block[g] + form.factors_at() + form.factor_bytes() + 32 * j));
+    return Factors{form, block[g]}.of_offsets(j);
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale(std::size_t g) const noexcept {
     return load_scales(form.scale, block[g] + form.scales_at());

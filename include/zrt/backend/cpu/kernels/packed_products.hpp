@@ -83,13 +83,12 @@ inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const
     fetch(ahead + i * share, share);
     read(block + 2 * i * form.code_bytes(), form.code_bytes(), 2, panel.integers[g][2 * i]);
   }
-  const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
+  const PartFactors<true> factors{form, block};
   const std::size_t parts = 256 / form.part;
-  for (std::size_t j = 0; j < parts; ++j) store_i32(panel.factors[g][j], panel_factors(factors + 16 * j));
+  for (std::size_t j = 0; j < parts; ++j) store_i32(panel.factors[g][j], factors.of_products(j));
   store(panel.scales[g], load_scales(form.scale, block + form.scales_at()));
   if (!form.has_offset) return;
-  for (std::size_t j = 0; j < parts / 2; ++j)
-    store_i32(panel.offset_pairs[g][j], factor_pair(factors + form.factor_bytes() + 32 * j));
+  for (std::size_t j = 0; j < parts / 2; ++j) store_i32(panel.offset_pairs[g][j], factors.of_offsets(j));
   store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
 }
 

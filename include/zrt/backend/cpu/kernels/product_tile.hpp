@@ -173,15 +173,30 @@ void run_tile(const PackedForm& form, const Panel& panel, std::size_t from, std:
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 pair_of(I32 low, I32 high) noexcept {
   return ior(iand(low, splat_i32(0xffff)), shift_left<16>(high));
 }
-/// Factors as products take them: with AVX2 one for each half of a lane.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 panel_factors(const std::int8_t* factors) noexcept {
-  const I32 f = load_i8(factors);
-  return kIsa == Isa::v3 ? pair_of(f, f) : f;
-}
-/// The factors of two parts, one behind the other.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 factor_pair(const std::int8_t* factors) noexcept {
-  return pair_of(load_i8(factors), load_i8(factors + 16));
-}
+/// Reads the factors of a packed block's parts, sixteen rows of them. kHalves: they may be half a byte.
+template <bool kHalves> struct PartFactors {
+  const PackedForm& form;
+  const std::byte* block;
+
+  /// Those of part `j`.
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 of_part(std::size_t j) const noexcept {
+    const I32 f = load_i8(quant::signed_bytes(block + form.factors_at() + 16 * j));
+    return kHalves && form.half_factors ? iand(f, splat_i32(15)) : f;
+  }
+  /// The same as products take them: with AVX2 one for each half of a lane.
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 of_products(std::size_t j) const noexcept {
+    const I32 f = of_part(j);
+    return kIsa == Isa::v3 ? pair_of(f, f) : f;
+  }
+  /// pair_of those of the offsets of parts 2j and 2j + 1.
+  [[nodiscard]] ZRT_ALWAYS_INLINE I32 of_offsets(std::size_t j) const noexcept {
+    const std::int8_t* at = quant::signed_bytes(block + form.offset_factors_at() + 32 * j);
+    const I32 low = load_i8(at), high = load_i8(at + 16);
+    if (kHalves && form.half_factors)
+      return iand(pair_of(shift_right<4>(low), shift_right<4>(high)), splat_i32(0xf000f));
+    return pair_of(low, high);
+  }
+};
 
 /// Adds the products of the part that begins at word `word` of 32 elements, times its factors, to `total`; x_sum has the
 /// sums of activations.

@@ -76,7 +76,7 @@ struct PartTilePanel {
 inline void fill_part_tiles(const PackedForm& form, const std::byte* block, const std::byte* ahead,
                             const CodeReader& read, std::size_t g, PartTilePanel& panel) noexcept {
   const I32 lowest = repeat_halves(splat_i32(lowest_of(form)));
-  const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
+  const PartFactors<true> factors{form, block};
   const std::size_t words = form.part / 4;  // of 64 bytes
   alignas(64) std::byte codes[1024];
   for (std::size_t chunk = 0; chunk < PartTilePanel::kChunks; ++chunk) {
@@ -84,7 +84,7 @@ inline void fill_part_tiles(const PackedForm& form, const std::byte* block, cons
     read(block + 2 * chunk * form.code_bytes(), form.code_bytes(), 2, codes);
     for (std::size_t word = 0; word < 16; word += words) {
       const std::size_t part = (16 * chunk + word) / words;
-      const I32 factor = repeat_halves(load_i8(factors + 16 * part));
+      const I32 factor = repeat_halves(factors.of_part(part));
       for (std::size_t i = word; i < word + words; ++i) {
         const SplitBytes product = multiply_bytes(load_i32(codes + 64 * i), lowest, factor);
         store_i32(panel.low[g][chunk] + 64 * i, product.low);
@@ -94,8 +94,7 @@ inline void fill_part_tiles(const PackedForm& form, const std::byte* block, cons
   }
   store(panel.scales[g], load_scales(form.scale, block + form.scales_at()));
   if (!form.has_offset) return;
-  for (std::size_t j = 0; j < 128 / form.part; ++j)
-    store_i32(panel.offset_pairs[g][j], factor_pair(factors + form.factor_bytes() + 32 * j));
+  for (std::size_t j = 0; j < 128 / form.part; ++j) store_i32(panel.offset_pairs[g][j], factors.of_offsets(j));
   store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
 }
 
