@@ -13,9 +13,9 @@ template <> struct OpCases<zrt::ops::FlashAttnBatched> {
   static zrt::ops::FlashAttnBatchedParams params(Random& r) {
     zrt::ops::FlashAttnBatchedParams p;
     p.kv_heads = r.between(1, 2);
-    p.heads = p.kv_heads * r.between(1, 3);
+    p.heads = p.kv_heads * r.between(1, 5);
     p.key_dim = r.between(2, 40);
-    p.value_dim = r.between(1, 40);
+    p.value_dim = r.chance() ? r.between(1, 40) : r.between(60, 140);
     p.scale = r.one_of({1.0f, 0.25f});
     p.soft_cap = r.one_of({0.0f, 20.0f});
     p.window = r.one_of({0u, 0u, 1u, 40u, 64u, 600u});
