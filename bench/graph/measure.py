@@ -161,18 +161,8 @@ def blas_of():
     return next(iter(sorted(n for n in names if n.startswith("libblas"))), "its own code")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--blocks", type=int, default=11)
-    parser.add_argument("--block-ms", type=float, default=20.0)
-    parser.add_argument("--rows", help="rows by name, comma-separated; 'x' may stand for '×'")
-    parser.add_argument("--blas", help="folder with the libblas.so.3 that PyTorch is to use")
-    parser.add_argument("--check", action="store_true", help="fail where a bound is missed")
-    parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
-
+def load_torch(args):
+    """PyTorch with the threads and the products that `args` names; begins the program anew where that takes it."""
     # Read when PyTorch is loaded, so set before, and its libraries are found anew.
     wanted = {"OMP_NUM_THREADS": str(args.threads), "OPENBLAS_NUM_THREADS": str(args.threads)}
     if args.blas:
@@ -188,6 +178,22 @@ def main():
         sys.exit(MISSING)
     torch.set_num_threads(args.threads)
     torch.set_grad_enabled(False)
+    return torch
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--blocks", type=int, default=11)
+    parser.add_argument("--block-ms", type=float, default=20.0)
+    parser.add_argument("--rows", help="rows by name, comma-separated; 'x' may stand for '×'")
+    parser.add_argument("--blas", help="folder with the libblas.so.3 that PyTorch is to use")
+    parser.add_argument("--check", action="store_true", help="fail where a bound is missed")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+
+    torch = load_torch(args)
 
     names = args.rows.replace("x", "×").split(",") if args.rows else [row_name(row) for row in ROWS]
     print(f"PyTorch {torch.__version__}, products by {blas_of()}; {args.threads} thread(s), {args.blocks} blocks of "
