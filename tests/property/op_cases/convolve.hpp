@@ -13,7 +13,49 @@ template <> struct OpCases<zrt::ops::Convolve> {
   // The same operations in the same order.
   static constexpr Tolerance tolerance{0, 0};
 
+  /// Channels that lie as planes, in groups or not, as ONNX has them: w [group, row, channel, window] times
+  /// [image, group, channel, place, window].
+  static Typed<Op> make_planes(Random& r, const Batch& b) {
+    const std::uint32_t spatial = r.between(1, 3);
+    const std::uint32_t images = r.between(1, 2);
+    const std::uint32_t groups = r.between(1, 3);
+    const std::uint32_t channels = r.between(1, r.chance() ? 4 : 20);
+    const std::uint32_t rows = r.between(1, r.chance() ? 4 : 20);
+    Typed<Op> c;
+    auto& p = c.params.patches;
+    p.spatial = spatial;
+    Shape shape{images * groups * channels};
+    std::uint32_t window = 1;
+    for (std::uint32_t i = 0; i < spatial; ++i) {
+      window *= p.window[i] = r.between(1, spatial == 1 ? 7 : 3);
+      p.strides[i] = r.between(1, 3);
+      p.pad_low[i] = r.between(0, 2);
+      p.pad_high[i] = r.between(0, 2);
+      p.dilation[i] = r.between(1, 2);
+      const std::uint32_t span = (p.window[i] - 1) * p.dilation[i] + 1;
+      shape = shape.appended(span + r.between(0, spatial == 3 ? 4 : r.chance() ? 6 : 36));
+    }
+    if (r.chance()) c.params.patches.pad_value[3] = 0x3f;
+    c.in[0] = plain(r, b, shape.appended(1), DType::f32);
+    const Shape patches = Op::patches_type({DType::f32, c.in[0].type.shape}, c.params).shape;
+    std::uint32_t places = 1;
+    for (std::uint32_t i = 0; i < spatial; ++i) places *= patches[i + 1].extent;
+    c.params.rows = zrt::ShapeParams::of(Shape{images, groups, channels, places, window});
+    c.in[1] = plain(r, b, Shape{groups, rows, channels, window}, DType::f32);
+    c.params.patches_rhs = 1;
+    auto& dot = c.params.dot;
+    dot.batch_count = 1;
+    dot.batch_rhs[0] = 1;
+    dot.contract_count = 2;
+    dot.contract_lhs[0] = dot.contract_rhs[0] = 2;
+    dot.contract_lhs[1] = 3;
+    dot.contract_rhs[1] = 4;
+    dot.accum_dtype = dot.out_dtype = DType::f32;
+    if (r.chance()) dot.alpha = r.real(-2.0f, 2.0f);
+    return c;
+  }
   static Typed<Op> make(Random& r, const Batch& b) {
+    if (r.between(0, 2) == 0) return make_planes(r, b);
     const std::uint32_t spatial = r.between(1, 3);
     Typed<Op> c;
     auto& p = c.params.patches;

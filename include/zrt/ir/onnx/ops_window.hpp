@@ -85,31 +85,41 @@ struct SlidingWindow {
            " groups");
     return x;
   }
-  const std::size_t spatial = places.size();
-  IntList channels_last{0};
-  for (std::size_t i = 0; i < spatial; ++i) channels_last.push(static_cast<std::int64_t>(i + 2));
-  channels_last.push(1);
+  const std::int64_t elements = product(w.size);
+  const std::int64_t all_places = product(places);
+  const std::int64_t planes = product({xs[0], xs[1]});
+  if (elements < 0 || all_places < 0 || planes < 0) {
+    n.fail(Errc::size_overflow, "the patches do not fit");
+    return x;
+  }
   const ptir::Window window{.size = w.size.view(),
                             .strides = w.strides.view(),
                             .low = w.low.view(),
                             .high = w.high.view(),
                             .base_dilation = {},
                             .dilation = w.dilations.view()};
-  const Tensor patches = b.extract_patches(transpose(x, channels_last), window);
-  const std::int64_t elements = product(w.size);
   const std::int64_t in_group = ws[1];
   const std::int64_t out_group = ws[0] / groups;
-  const std::int64_t all_places = product(places);
-  if (elements < 0 || all_places < 0) {
-    n.fail(Errc::size_overflow, "the patches do not fit");
-    return x;
-  }
-  // [N * places, window, group, channel] times [group, out, channel, window].
-  const Tensor rows = reshape(patches, {product({xs[0], all_places}), elements, groups, in_group});
   const Tensor matrix = reshape(weights, {groups, out_group, in_group, elements});
-  const Tensor y = dot(rows, matrix, {2}, {0}, {1, 3}, {3, 2});
   IntList result{xs[0], ws[0]};
   for (const std::int64_t place : places) result.push(place);
+  if (x.dtype() == DType::f32) {
+    // Channels stay planes: [group, out, channel, window] times [N, group, channel, places, window].
+    IntList apart{planes};
+    for (std::size_t i = 0; i < places.size(); ++i) apart.push(xs[i + 2]);
+    apart.push(1);
+    const Tensor patches = b.extract_patches(reshape(x, apart), window);
+    const Tensor rows = reshape(patches, {xs[0], groups, in_group, all_places, elements});
+    const Tensor split = dot(matrix, rows, {0}, {1}, {2, 3}, {2, 4});
+    return reshape(transpose(split, {2, 0, 1, 3}), result);
+  }
+  IntList channels_last{0};
+  for (std::size_t i = 0; i < places.size(); ++i) channels_last.push(static_cast<std::int64_t>(i + 2));
+  channels_last.push(1);
+  const Tensor patches = b.extract_patches(transpose(x, channels_last), window);
+  // [N * places, window, group, channel] times [group, out, channel, window].
+  const Tensor rows = reshape(patches, {product({xs[0], all_places}), elements, groups, in_group});
+  const Tensor y = dot(rows, matrix, {2}, {0}, {1, 3}, {3, 2});
   const Tensor split = reshape(y, {groups, xs[0], all_places, out_group});
   return reshape(transpose(split, {1, 0, 3, 2}), result);
 }
@@ -187,7 +197,55 @@ inline void col2im(NodeCall& n) noexcept {
   n.out(0, slice(reshape(transpose(sum, {1, 0}), full), first, shape));
 }
 
-/// A convolution over x with holes between its elements and the window turned around.
+/// What a transposed convolution without dilation gives before its pads are cut off, extents `whole` along the spatial
+/// axes: one convolution for each phase of the strides, with every stride-th element of the window.
+///
+/// `weights` are [M, C / groups, window...] with the window turned around.
+[[nodiscard]] inline Tensor transposed_phases(NodeCall& n, const Tensor& x, const Tensor& weights, std::int64_t groups,
+                                              const IntList& strides, const IntList& whole) noexcept {
+  const IntList xs = n.shape(x);
+  const IntList ws = n.shape(weights);
+  const std::size_t spatial = strides.size();
+  IntList phase_shape{1, xs[0], ws[0]};
+  IntList apart = strides;
+  IntList joined{xs[0], ws[0]};
+  IntList order{static_cast<std::int64_t>(spatial), static_cast<std::int64_t>(spatial + 1)};
+  for (std::size_t i = 0; i < spatial; ++i) phase_shape.push((whole[i] + strides[i] - 1) / strides[i]);
+  for (std::size_t i = 1; i < phase_shape.size(); ++i) apart.push(phase_shape[i]);
+  for (std::size_t i = 0; i < spatial; ++i) {
+    joined.push(phase_shape[i + 3] * strides[i]);
+    order.push(static_cast<std::int64_t>(spatial + 2 + i));
+    order.push(static_cast<std::int64_t>(i));
+  }
+  Vector<Tensor> phases(n.allocator());
+  for (std::int64_t phase = 0; phase < product(strides) && !n.failed(); ++phase) {
+    SlidingWindow w;
+    Tensor taps = weights;
+    for (std::size_t i = 0; i < spatial; ++i) {
+      const std::int64_t at = phase / product(strides, i + 1, spatial) % strides[i];
+      const std::int64_t size = at < ws[i + 2] ? (ws[i + 2] - 1 - at) / strides[i] + 1 : 0;
+      w.extents.push(xs[i + 2]);
+      w.size.push(size);
+      w.low.push(size - 1);
+      w.high.push(phase_shape[i + 3] - xs[i + 2]);
+      if (size == 0 || strides[i] == 1) continue;
+      Vector<std::int64_t> places(n.allocator());
+      for (std::int64_t k = ws[i + 2] - 1 - at - (size - 1) * strides[i]; k < ws[i + 2]; k += strides[i])
+        if (auto r = places.push_back(k); !r) n.fail(r.error());
+      if (!n.failed()) taps = pick(n, taps, places.span(), i + 2);
+    }
+    w.strides = w.dilations = IntList::of(spatial, 1);
+    w.over = IntList::of(spatial, 0);
+    const Tensor y = product(w.size) == 0 ? broadcast(scalar_like(x, 0), phase_shape)
+                                          : reshape(convolve(n, x, taps, groups, w), phase_shape);
+    if (auto r = phases.push_back(y); !r) n.fail(r.error());
+  }
+  if (n.failed()) return x;
+  return reshape(transpose(reshape(concat(phases.span(), 0, n.b()), apart), order), joined);
+}
+
+/// By the phases of its strides, or, with dilation or pads that add elements, a convolution over x with holes between
+/// its elements; the window is turned around.
 inline void conv_transpose(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   Tensor weights = n.in(1);
@@ -213,6 +271,8 @@ inline void conv_transpose(NodeCall& n) noexcept {
   IntList holes = low;
   IntList first = low;
   IntList sizes = xs;
+  IntList extents;
+  bool by_phases = product(strides) >= 1 && product(strides) <= 64;
   for (std::size_t i = 0; i < spatial; ++i) {
     const std::int64_t span = span_of(size[i], dilations[i]);
     const std::int64_t whole = (xs[i + 2] - 1) * strides[i] + span + extra[i];
@@ -233,6 +293,8 @@ inline void conv_transpose(NodeCall& n) noexcept {
     holes[i + 2] = strides[i] - 1;
     first[i + 2] = before > 0 ? before : 0;
     sizes[i + 2] = whole - first[i + 2] - (after > 0 ? after : 0);
+    extents.push(whole);
+    by_phases = by_phases && dilations[i] == 1 && before >= 0 && after >= 0 && whole >= 1 && whole <= kMaxExtent;
     // What an output_shape asks for beyond the window's is within its own bound.
     if (before < 0) low[i + 2] -= before;
     if (after < 0) high[i + 2] -= after;
@@ -249,6 +311,16 @@ inline void conv_transpose(NodeCall& n) noexcept {
   IntList turned{groups * ws[1], in_group};
   for (const std::int64_t extent : size) turned.push(extent);
   weights = reshape(transpose(grouped, {0, 2, 1, 3}), turned);
+  if (n.failed()) return;
+  sizes[0] = xs[0];
+  sizes[1] = groups * ws[1];
+  const auto give = [&](Tensor y) noexcept {
+    if (n.failed()) return;
+    y = slice(y, first, sizes);
+    if (n.has(2)) y = add_channels(n, y, n.in(2));
+    n.out(0, y);
+  };
+  if (by_phases) return give(transposed_phases(n, x, weights, groups, strides, extents));
   x = pad(x, low, high, holes, scalar_like(x, 0));
   if (n.failed()) return;
   SlidingWindow w;
@@ -258,13 +330,7 @@ inline void conv_transpose(NodeCall& n) noexcept {
   w.dilations = dilations;
   w.strides = IntList::of(spatial, 1);
   w.low = w.high = w.over = IntList::of(spatial, 0);
-  Tensor y = convolve(n, x, weights, groups, w);
-  if (n.failed()) return;
-  sizes[0] = xs[0];
-  sizes[1] = groups * ws[1];
-  y = slice(y, first, sizes);
-  if (n.has(2)) y = add_channels(n, y, n.in(2));
-  n.out(0, y);
+  give(convolve(n, x, weights, groups, w));
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

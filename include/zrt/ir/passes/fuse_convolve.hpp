@@ -127,8 +127,28 @@ struct ConvolveForm {
   bool y_moves = false;
 };
 
+/// Whether an axis of the rows, or a part of one, goes from place to place of the window.
+[[nodiscard]] inline bool goes_along_places(const Rewriter& r, const PatchOperand& patches, std::size_t axis) noexcept {
+  ops::ConvolveParams params;
+  params.patches = patches.patches;
+  const Shape extracted = ops::Convolve::patches_type(r.type(patches.x), params).shape;
+  CheckedSize places = extracted.last().extent;
+  for (std::size_t i = 0; i < patches.patches.spatial; ++i) {
+    if (extracted[i + 1].symbol != 0) return true;
+    places *= CheckedSize(extracted[i + 1].extent);
+  }
+  CheckedSize inner = 1;
+  for (std::size_t i = axis + 1; i < patches.rows.rank; ++i) {
+    if (patches.rows[i].symbol != 0) return true;
+    inner *= CheckedSize(patches.rows[i].extent);
+  }
+  const CheckedSize end = inner * CheckedSize(patches.rows[axis].extent);
+  if (!places.ok() || !end.ok() || extracted.last().symbol != 0) return true;
+  return inner.raw() < places.raw() && end.raw() > extracted.last().extent;
+}
+
 /// Writes the product `dot` over the axes that the patches have; false where that takes too many of them, or where a
-/// sum is longer than a patch: a block of rows would be as large as all patches.
+/// sum over places is longer than a patch: a block of rows would be as large as all patches.
 [[nodiscard]] inline bool convolve_form(const Rewriter& r, const PatchOperand& patches,
                                         const ops::DotGeneralParams& dot, std::uint32_t w, bool second,
                                         ConvolveForm& form) noexcept {
@@ -140,6 +160,7 @@ struct ConvolveForm {
   AxisOrder batches, contracted, order;
   Shape batch_dims, free_dims, depth_dims;
   CheckedSize depth = 1;
+  bool over_places = false;
   for (std::uint32_t i = 0; i < dot.batch_count; ++i) {
     const AxisOrder& list = patches.of[batch[i]];
     if (!batches.append(list) || !order.push(w_batch[i])) return false;
@@ -157,13 +178,14 @@ struct ConvolveForm {
       const Dim dim = patches.rows[list.at[k]];
       if (dim.symbol != 0) return false;
       depth *= CheckedSize(dim.extent);
+      over_places = over_places || goes_along_places(r, patches, list.at[k]);
       depth_dims = depth_dims.appended(dim);
     }
   }
   CheckedSize patch = r.type(patches.x).shape.last().extent;
   for (std::size_t i = 0; i < patches.patches.spatial; ++i) patch *= CheckedSize(patches.patches.window[i]);
-  if (!depth.ok() || !patch.ok() || r.type(patches.x).shape.last().symbol != 0 || depth.raw() > patch.raw())
-    return false;
+  if (!depth.ok() || !patch.ok() || r.type(patches.x).shape.last().symbol != 0) return false;
+  if (over_places && depth.raw() > patch.raw()) return false;
   if (std::size_t{batch_dims.rank} + free_dims.rank + depth_dims.rank > kMaxRank) return false;
 
   form.w = batch_dims;
@@ -242,8 +264,8 @@ struct ConvolveForm {
 /// Replaces a product with extracted patches by convolve, with the same bits.
 ///
 /// The patches may be either operand, of any type and number of spatial axes, in groups of channels, and with other
-/// readers; reshapes, casts and transposes between are followed. The sum may run over some of a patch's axes. A sum
-/// that is longer than a patch stays a product.
+/// readers; reshapes, casts and transposes between are followed. The sum may run over some of a patch's axes and from
+/// patch to patch. A sum over places that is longer than a patch stays a product.
 [[nodiscard]] inline Result<bool> fuse_convolve(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const auto dot = r.params<ops::DotGeneral>(node);
