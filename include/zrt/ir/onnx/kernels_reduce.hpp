@@ -56,25 +56,48 @@ template <bool kProduct> struct Cumulative {
     const Shape& shape = c.in[0].type.shape;
     const std::uint64_t n = shape[1].extent;
     const std::uint64_t inner = shape[2].extent;
+    // Lines side by side are one run where they are neighbours, else the elements along one are.
     const ElementShare share = share_of(shape[0].extent * inner, worker);
     visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
-      const auto& f = element_functions<T>(dtype);
-      for (std::uint64_t line = share.first; line < share.first + share.count; ++line) {
-        std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, T> sum = kProduct ? 1 : 0;
-        for (std::uint64_t i = 0; i < n; ++i) {
-          const std::uint64_t at = (line / inner * n + (backward ? n - 1 - i : i)) * inner + line % inner;
-          T value{};
-          f.unpack(c.in[0].data, at, 1, &value);
-          const auto before = sum;
-          if constexpr (kProduct)
-            sum *= static_cast<decltype(sum)>(value);
-          else
-            sum += static_cast<decltype(sum)>(value);
-          const T result = static_cast<T>(exclusive ? before : sum);
-          f.pack(&result, at, 1, c.out[0].data);
-        }
+      for (std::uint64_t line = share.first; line < share.first + share.count;) {
+        const std::uint64_t beside = std::min({inner - line % inner, share.first + share.count - line, kElementRun});
+        along<T>(c, line / inner * n * inner + line % inner, n, inner, beside, exclusive, backward);
+        line += beside;
       }
     });
+  }
+
+ private:
+  /// Lines of `n` elements `inner` apart, `beside` of them next to each other, the first from element `first` on.
+  template <class T>
+  static void along(const CustomCallArgs& c, std::uint64_t first, std::uint64_t n, std::uint64_t inner,
+                    std::uint64_t beside, bool exclusive, bool backward) noexcept {
+    using Sum = std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, T>;
+    const auto& f = element_functions<T>(c.in[0].type.dtype);
+    T values[kElementRun];
+    Sum sums[kElementRun];
+    for (std::uint64_t k = 0; k < beside; ++k) sums[k] = kProduct ? 1 : 0;
+    const auto take = [&](Sum& sum, T& value) noexcept {
+      const Sum before = sum;
+      if constexpr (kProduct)
+        sum *= static_cast<Sum>(value);
+      else
+        sum += static_cast<Sum>(value);
+      value = static_cast<T>(exclusive ? before : sum);
+    };
+    const std::uint64_t together = inner == 1 ? kElementRun : 1;
+    for (std::uint64_t i = 0; i < n; i += together) {
+      const std::uint64_t count = std::min(n - i, together);
+      const std::uint64_t at = first + (backward ? n - i - count : i) * inner;
+      f.unpack(c.in[0].data, at, count * beside, values);
+      if (inner != 1)
+        for (std::uint64_t k = 0; k < beside; ++k) take(sums[k], values[k]);
+      else if (backward)
+        for (std::uint64_t k = count; k-- > 0;) take(sums[0], values[k]);
+      else
+        for (std::uint64_t k = 0; k < count; ++k) take(sums[0], values[k]);
+      f.pack(values, at, count * beside, c.out[0].data);
+    }
   }
 };
 using CumSum = Cumulative<false>;

@@ -2,6 +2,7 @@
 // zrt/ir/passes/pipeline.hpp: the passes in their order, run until nothing changes.
 #pragma once
 
+#include <zrt/ir/passes/call_elementary.hpp>
 #include <zrt/ir/passes/common_subexpressions.hpp>
 #include <zrt/ir/passes/constant_folding.hpp>
 #include <zrt/ir/passes/dead_code.hpp>
@@ -35,6 +36,7 @@ struct NamedPass {
 /// split_linear, which splits its biases too.
 inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"drop_identities", &drop_identities},
+    {"call_elementary", &call_elementary},
     {"absorb_into_matmul", &absorb_into_matmul},
     {"fold_constants", &fold_constants},
     {"fuse_layer_norm", &fuse_layer_norm},

@@ -10,21 +10,37 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// x in the accumulator's domain, and behind a fence the folds.
+/// x in the accumulator's domain where it is not of it, and behind a fence the folds.
 template <> struct Adapter<ops::ReduceWindow> {
   static constexpr Loops loops = Loops::typed;
 
   static constexpr CheckedSize scratch(const TypeCall<ops::ReduceWindow>& c, const Extents& bounds) noexcept {
+    if (stays(c.in[0].type.dtype, c.params.accum_dtype)) return 0;
     return c.in[0].type.shape.elements(bounds) * CheckedSize(ops::domain_bytes(c.params.accum_dtype));
   }
   static Result<void> record(Recorder& r, const HostCall<ops::ReduceWindow>& c) noexcept {
-    if (auto widened = r.push(&widen, c); !widened) return widened;
+    if (!stays(c.in[0].type.dtype, c.params.accum_dtype))
+      if (auto widened = r.push(&widen, c); !widened) return widened;
     return r.push(&fold, c);
   }
 
  private:
-  /// Neighbouring results that are folded side by side, where the window is one element of the last axis.
+  /// Neighbouring results that are folded side by side, where the same elements of the window lie in x.
   static constexpr std::uint64_t kWidth = 32;
+
+  /// Whether elements are folded as they lie.
+  [[nodiscard]] static constexpr bool stays(DType dtype, DType accumulator) noexcept {
+    return dtype == accumulator && (dtype == DType::f32 || dtype == DType::f64);
+  }
+  /// Places of an axis from `at` on under which the whole window lies in x, `most` at most; 1 where it does not.
+  [[nodiscard]] static std::uint64_t neighbours(const ops::WindowAxis& axis, std::uint64_t at, std::uint64_t extent,
+                                                std::uint64_t most) noexcept {
+    const std::uint64_t span = std::uint64_t{axis.window - 1u} * axis.dilation;
+    const std::uint64_t end = extent + axis.low;  // of x in the padded axis
+    const std::uint64_t begin = at * axis.stride;
+    if (axis.base_dilation != 1 || begin < axis.low || begin + span >= end) return 1;
+    return std::min(most, (end - span - 1 - begin) / axis.stride + 1);
+  }
 
   /// The elements of an axis under the window at one place: `count` of them, `step` apart from `first` on.
   struct Covered {
@@ -56,10 +72,10 @@ template <> struct Adapter<ops::ReduceWindow> {
     });
   }
 
-  /// Folds the elements under the window for `width` neighbouring results into y.
+  /// Folds the elements under the window for `width` neighbouring results, whose elements lie `apart`, into y.
   template <ops::ReduceKind kKind, class T>
-  static void under(const T* values, const CoveredAxes& covered, const ops::RowMajor& x, T start, std::uint64_t width,
-                    T* y) noexcept {
+  static void under(const T* values, const CoveredAxes& covered, const ops::RowMajor& x, T start, std::uint64_t apart,
+                    std::uint64_t width, T* y) noexcept {
     T lanes[16][kWidth];
     std::uint64_t base = 0;
     std::uint64_t count = 1;
@@ -73,7 +89,12 @@ template <> struct Adapter<ops::ReduceWindow> {
     for (std::uint64_t n = 0; n < count; ++n) {
       T* lane = lanes[n % 16];
       const T* from = values + base;
-      for (std::uint64_t i = 0; i < width; ++i) lane[i] = ops::fold(kKind, lane[i], from[i]);
+      if (apart == 1)
+        for (std::uint64_t i = 0; i < width; ++i) lane[i] = ops::fold(kKind, lane[i], from[i]);
+      else if (apart == 2)
+        for (std::uint64_t i = 0; i < width; ++i) lane[i] = ops::fold(kKind, lane[i], from[2 * i]);
+      else
+        for (std::uint64_t i = 0; i < width; ++i) lane[i] = ops::fold(kKind, lane[i], from[i * apart]);
       for (std::size_t axis = x.rank; axis-- > 0;) {
         const std::uint64_t stride = covered[axis].step * x.stride[axis];
         base += stride;
@@ -96,28 +117,25 @@ template <> struct Adapter<ops::ReduceWindow> {
     const ops::RowMajor y(c.out[0], step);
     const Range part = split(y.elements, kTypedRun, worker);
     if (part.first == part.last) return;
-    const auto whole = [&](std::size_t axis) noexcept {
-      return p.window[axis] == 1 && p.strides[axis] == 1 && p.pad_low[axis] == 0 && p.pad_high[axis] == 0 &&
-             p.base_dilation[axis] == 1;
-    };
-    const bool wide = x.rank != 0 && whole(x.rank - 1u);
+    const std::size_t last = x.rank == 0 ? 0 : x.rank - 1u;
+    const ops::WindowAxis inner = x.rank == 0 ? ops::WindowAxis{} : p.axis(last);
+    const bool as_they_lie = stays(c.in[0].type.dtype, p.accum_dtype);
     ops::ElementIndex at = ops::ElementIndex::of(y, part.first);
     CoveredAxes covered;
     for (std::size_t axis = 0; axis < x.rank; ++axis)
       covered[axis] = Covered(p.axis(axis), at.at[axis], x.extent[axis]);
     visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
-      const T* values = reinterpret_cast<const T*>(worker.scratch.data());
+      const T* values = reinterpret_cast<const T*>(as_they_lie ? c.in[0].data : worker.scratch.data());
       const T start = ops::identity<T>(p.kind, p.accum_dtype);
       with_kind<ops::kReduceKinds>(p.kind, [&](auto kind) {
         T results[kTypedRun];
         for (std::uint64_t i = part.first; i < part.last;) {
           const std::uint64_t in_run = (i - part.first) % kTypedRun;
           std::uint64_t width = 1;
-          if (wide) {
-            const std::uint64_t in_row = y.extent[x.rank - 1u] - at.at[x.rank - 1u];
-            width = std::min({in_row, kWidth, kTypedRun - in_run, part.last - i});
-          }
-          under<decltype(kind)::value>(values, covered, x, start, width, results + in_run);
+          if (x.rank != 0)
+            width = neighbours(inner, at.at[last], x.extent[last],
+                               std::min({y.extent[last] - at.at[last], kWidth, kTypedRun - in_run, part.last - i}));
+          under<decltype(kind)::value>(values, covered, x, start, inner.stride, width, results + in_run);
           i += width;
           if (in_run + width == kTypedRun || i == part.last)
             write_accumulated(p.accum_dtype, results, in_run + width, p.out_dtype,

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/passes/call_elementary.hpp: calls of functions that a primitive has become that primitive.
+#pragma once
+
+#include <zrt/ir/passes/rewriter.hpp>
+#include <zrt/ops/custom_call.hpp>
+#include <zrt/ops/elementwise_unary.hpp>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::ir {
+
+/// Replaces the sine and the cosine that ONNX files call by elementwise_unary where x is f32: computed in f32, a few
+/// units in the last place from what the calls give, which compute in f64.
+[[nodiscard]] inline Result<bool> call_elementary(Graph& g, const PassContext& context) noexcept {
+  return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
+    const auto call = r.params<ops::CustomCall>(node);
+    if (!call || !r.claims(ops::ElementwiseUnary::opcode)) return {};
+    const auto in = r.graph().node_inputs(r.graph().nodes[node]);
+    const auto out = r.graph().node_outputs(r.graph().nodes[node]);
+    if (in.size() != 1 || out.size() != 1 || in[0] == kNone) return {};
+    const TensorType x = r.type(in[0]);
+    if (x.dtype != DType::f32 || !(r.type(out[0]) == x)) return {};
+    std::array<char, ops::CustomCallParams::kMaxTarget> storage{};
+    const std::string_view name = call->name(storage);
+    if (name != "zrt.onnx.sin.v1" && name != "zrt.onnx.cos.v1") return {};
+    const ops::UnaryKind kind = name == "zrt.onnx.sin.v1" ? ops::UnaryKind::sin : ops::UnaryKind::cos;
+    const auto done = r.replace<ops::ElementwiseUnary>(node, {in[0]}, {}, {kind}, true);
+    return done ? Result<void>() : pass(done);
+  });
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END
