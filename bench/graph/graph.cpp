@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/graph/graph.cpp: runs one tensor program on the CPU as measure.py tells it to.
 //
-// zrt_bench_graph DATA BATCH TOKENS DIM THREADS; DATA holds the weights, then the input, as f32. Commands on
-// stdin, a line each, answered by a line: `run N` runs N times and gives the nanoseconds of each, `output FILE`
-// writes the result of the last run as f32. The first line that it prints describes the plan.
+// zrt_bench_graph DATA BATCH TOKENS DIM THREADS; DATA holds the weights, then the input, as f32. The first
+// line that it prints describes the plan; then it obeys commands (commands.hpp).
+#include "commands.hpp"
 #include "rows.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -18,7 +17,6 @@
 namespace {
 
 using namespace zrt;
-using Clock = std::chrono::steady_clock;
 
 int refuse(std::string_view text) {
   std::cerr << "zrt_bench_graph: " << text << '\n';
@@ -46,9 +44,9 @@ double replay_overhead(std::size_t instructions, const ThreadHook& threads) {
   }
   double best = 1e30;
   for (int repeat = 0; repeat < 200; ++repeat) {
-    const auto start = Clock::now();
+    const auto start = bench::Clock::now();
     (void)program.launch(ExecutionContext{}, threads, {});
-    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    best = std::min(best, bench::nanoseconds_since(start));
   }
   return best / static_cast<double>(instructions);
 }
@@ -89,28 +87,7 @@ int main(int argc, char** argv) {
       {DType::f32, runner->input_type(0).shape, std::as_bytes(std::span(data).last(row.input_elements()))}};
   std::vector<float> result(runner->output_type(0).shape.elements({}).raw());
   const TensorView outputs[]{{DType::f32, runner->output_type(0).shape, std::as_writable_bytes(std::span(result))}};
-  for (std::string command; std::cin >> command;) {
-    if (command == "run") {
-      int times = 0;
-      std::cin >> times;
-      std::vector<double> took;
-      for (int i = 0; i < times; ++i) {
-        const auto start = Clock::now();
-        if (const auto done = runner->run(inputs, outputs); !done) return refuse(done.error().text());
-        took.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
-      }
-      for (const double each : took) std::cout << each << ' ';
-      std::cout << std::endl;
-    } else if (command == "output") {
-      std::string path;
-      std::cin >> path;
-      std::ofstream(path, std::ios::binary)
-          .write(reinterpret_cast<const char*>(result.data()),
-                 static_cast<std::streamsize>(result.size() * sizeof(float)));
-      std::cout << "written" << std::endl;
-    } else {
-      return refuse("unknown command: " + command);
-    }
-  }
-  return 0;
+  const std::string wrong =
+      bench::obey_commands([&] { return runner->run(inputs, outputs); }, std::as_bytes(std::span(result)));
+  return wrong.empty() ? 0 : refuse(wrong);
 }

@@ -93,14 +93,15 @@ def models_of(torch, row):
 
 
 class Program:
-    """The row on zrt, in a process of its own."""
+    """A row on zrt, in a process of its own; what it prints first is `told`."""
 
-    def __init__(self, path, row, threads, data):
-        self.process = subprocess.Popen([path, data, *map(str, row), str(threads)], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.plan = json.loads(self.process.stdout.readline() or "{}")
-        if not self.plan:
-            sys.exit(f"{path} gave no plan for {row_name(row)}")
+    def __init__(self, name, path, *arguments):
+        self.process = subprocess.Popen([path, *map(str, arguments)], text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        first = self.process.stdout.readline()
+        if not first.strip():
+            sys.exit(f"{path} does not run {name}")
+        self.told = json.loads(first)
 
     def ask(self, command):
         self.process.stdin.write(command + "\n")
@@ -130,7 +131,7 @@ def measure(torch, args, row, folder):
     x = torch.randn(*(n for n in row if n))
     data = folder / "data"
     data.write_bytes(b"".join(p.detach().numpy().tobytes() for p in [*first.parameters(), x]))
-    program = Program(args.program, row, args.threads, data)
+    program = Program(row_name(row), args.program, data, *row, args.threads)
     expected = first(x)
     runners = {"zrt": program.run} | {
         name: (lambda times, model=model: run_model(model, x, times)) for name, model in models.items()}
@@ -149,7 +150,7 @@ def measure(torch, args, row, folder):
     ratios = sorted(b["zrt"] / min(b[name] for name in models) for b in blocks)
     return {"row": row_name(row), "us": {name: statistics.median(b[name] for b in blocks) for name in runners},
             "ratio": statistics.median(ratios), "ratios": ratios,
-            "off": off, **program.plan}
+            "off": off, **program.told}
 
 
 def blas_of():

@@ -13,7 +13,6 @@ import json
 import math
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -133,28 +132,6 @@ def operators(torch):
     return [(name, Call(function), *shapes) for name, function, *shapes in rows]
 
 
-class Program:
-    """A file on zrt, in a process of its own."""
-
-    def __init__(self, path, file, data, threads):
-        self.process = subprocess.Popen([path, file, data, str(threads)], text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-        first = self.process.stdout.readline()
-        self.ready_ms = float(first) if first.strip() else None
-
-    def ask(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline()
-
-    def run(self, times):
-        return [float(each) / 1e3 for each in self.ask(f"run {times}").split()]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def measure_row(torch, args, row, folder):
     name, module, *shapes = row
     inputs = [torch.randn(*shape) for shape in shapes]
@@ -164,9 +141,7 @@ def measure_row(torch, args, row, folder):
         warnings.simplefilter("ignore")
         torch.onnx.export(module, tuple(inputs), str(file), opset_version=OPSET)
     data.write_bytes(b"".join(x.numpy().tobytes() for x in inputs))
-    program = Program(args.program, file, data, args.threads)
-    if program.ready_ms is None:
-        sys.exit(f"{name}: zrt does not run the file")
+    program = measure.Program(name, args.program, file, data, args.threads)
     expected = module(*inputs)
     eager = lambda times: measure.run_model(lambda x: module(*x), inputs, times)
     runners = {"zrt": program.run, "PyTorch": eager}
@@ -186,7 +161,7 @@ def measure_row(torch, args, row, folder):
         sys.exit(f"{name}: zrt is {off} of the largest magnitude away from PyTorch")
     ratios = sorted(b["zrt"] / min(b[key] for key in runners if key != "zrt") for b in blocks)
     return {"row": name, "us": {key: statistics.median(b[key] for b in blocks) for key in runners},
-            "ratio": statistics.median(ratios), "ratios": ratios, "off": off, "ready_ms": program.ready_ms}
+            "ratio": statistics.median(ratios), "ratios": ratios, "off": off, "ready_ms": program.told}
 
 
 def main():

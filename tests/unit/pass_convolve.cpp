@@ -79,15 +79,15 @@ TEST(FuseConvolve, ItsForms) {
 }
 
 TEST(FuseConvolve, SumsOverPlanes) {
-  expect_convolve(
-      "channels that lie as planes, in groups, summed before the window",
-      [](B& b, const In& in) {
-        const T rows = b.reshape(patches(b, in[0]), {2, 2, 2, kPlaces, 6});
-        const T y = b.dot_general(numbers(b, {2, 3, 2, 6}, 1), rows,
-                                  {.batch_lhs = {0}, .batch_rhs = {1}, .contract_lhs = {2, 3}, .contract_rhs = {2, 4}});
-        return b.transpose(y, {2, 0, 1, 3});
-      },
-      {{8, 20, 21, 1}});
+  expect_convolve("channels that lie as planes, in groups, summed before the window",
+                  [](B& b, const In& in) {
+                    const T rows = b.reshape(patches(b, in[0]), {2, 2, 2, kPlaces, 6});
+                    const T y = b.dot_general(
+                        numbers(b, {2, 3, 2, 6}, 1), rows,
+                        {.batch_lhs = {0}, .batch_rhs = {1}, .contract_lhs = {2, 3}, .contract_rhs = {2, 4}});
+                    return b.transpose(y, {2, 0, 1, 3});
+                  },
+                  {{8, 20, 21, 1}});
 }
 
 TEST(FuseConvolve, WeightsOfAnyForm) {
