@@ -97,10 +97,9 @@ void few_parts(const PackedWeight& w, const std::byte* const* group, const Activ
   }
 }
 
-/// Rows up to which codes are unpacked for each tile; more repay a panel. 0 where even one row does, as with codes of three
-/// and six bits, whose words take eight instructions.
+/// Rows up to which codes are unpacked for each tile; more repay a panel. 0 where even one row does.
 [[nodiscard]] consteval std::uint32_t few_rows(int bits, bool levels, bool parts) noexcept {
-  if (bits == 1 || bits == 3 || bits == 6) return 0;
+  if (bits == 1) return 0;
   if (kIsa == Isa::v4) return parts ? 8 : levels || bits == 5 ? 32 : kPanelRows;
   if (parts) return bits == 2 ? 2 : 4;
   return levels || bits == 5 ? 8 : 16;
@@ -120,8 +119,9 @@ template <std::uint32_t kCodeSet, bool kParts, class F>
       }
     return false;
   };
-  return tried.template operator()<2, false>() || tried.template operator()<4, false>() ||
-         tried.template operator()<4, true>() || tried.template operator()<5, false>() ||
+  return tried.template operator()<2, false>() || tried.template operator()<3, false>() ||
+         tried.template operator()<4, false>() || tried.template operator()<4, true>() ||
+         tried.template operator()<5, false>() || tried.template operator()<6, false>() ||
          tried.template operator()<8, false>();
 }
 
