@@ -21,7 +21,7 @@ import source
 MEANT = [
     ("a part that exec/backend.hpp asks of every backend, or that says what a backend claims",
      ("zrt::cpu", "zrt::pm4", "zrt::device", "zrt::reference", "zrt::plan::c", "zrt::pm4::kfd", "zrt::pm4::umq",
-      "zrt::vulkan"),
+      "zrt::vulkan", "zrt::split"),
      "Claims Device DeviceRecorder HasScratch Program Recorder Unsupported"),
     ("a part of the transport to a GPU's queues, which each kernel driver has",
      ("zrt::pm4::kfd", "zrt::pm4::umq"), "Losses Queue Transport"),
@@ -30,7 +30,7 @@ MEANT = [
      "BackendDevice DeviceOptions Heap KernelFile KernelFiles Memory SelfTest StepCommands"),
     ("what calls of an op are made of, in each form that a computation takes: a graph, a program, a plan, code",
      ("zrt", "zrt::ir", "zrt::ir::ptir", "zrt::ir::onnx", "zrt::plan", "zrt::plan::c", "zrt::device", "zrt::emulator",
-      "zrt::text::chat", "zrt::cpu", "zrt::reference"),
+      "zrt::text::chat", "zrt::cpu", "zrt::reference", "zrt::split"),
      "Builder Dim Instruction Operand Program Region RegionId Shape Tensor TensorType Value ValueId Weight"),
     ("what a processor computes with: the CPU's and the modelled GPU's",
      ("zrt::cpu", "zrt::emulator"), "Isa Lanes"),

@@ -5,6 +5,7 @@
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/bound_plan.hpp>
 #include <zrt/exec/hazards.hpp>
+#include <zrt/exec/placed_plan.hpp>
 #include <zrt/exec/state_store.hpp>
 #include <zrt/exec/step_bounds.hpp>
 #include <zrt/exec/weights.hpp>
@@ -90,6 +91,8 @@ template <class B> class Binder {
       if (timed_) recorder.time_launches();
     if constexpr (ReservesSteps<B>)
       if (auto r = recorder.reserve(step_bounds(plan)); !r) return pass(r);
+    if constexpr (SeesRegisters<B>)
+      if (auto r = recorder.see(Span<const TensorHandle<B>>((*made)->registers.span())); !r) return pass(r);
     for (std::size_t i = 0; i < plan.instructions.size(); ++i)
       if (auto r = record_instruction(task, i, recorder); !r) return at(i, plan.instruction(i), r.error());
     if (auto r = recorder.finish(); !r) return pass(r);

@@ -41,10 +41,16 @@ template <class B, class O = NoObserver> class Executor {
     if (plan.output(port::kLogits) == plan::kNoRegister && plan.output(port::kHidden) == plan::kNoRegister)
       return fail(Errc::invalid_plan, "a decoder's plan needs an output ", port::kLogits, " or ", port::kHidden);
     if (auto r = check_ports(plan); !r) return pass(r);
-    auto weights = bind_weights<B>(plan, source, device);
-    if (!weights) return pass(weights);
     auto groups = exec::cache_groups(plan.states.span(), sizes, plan.allocator);
     if (!groups) return pass(groups);
+    if constexpr (TakesPlans<B>)
+      if (auto r = device.take_plan(
+              compiled, {bounds(plan, sizes.prefill_tokens, sizes.prefill_rows), bounds(plan, sizes.slots, sizes.slots),
+                         groups->span(), sizes.slots, sizes.keep_values});
+          !r)
+        return pass(r, Phase::bind);
+    auto weights = bind_weights<B>(plan, source, device);
+    if (!weights) return pass(weights);
     auto states = StateStore<B>::make(plan, device, groups->span(), sizes.slots);
     if (!states) return pass(states);
     auto pages = PageCheck::make(std::move(*groups), sizes.slots, sizes.pages_per_slot, plan.allocator);
@@ -184,12 +190,18 @@ template <class B, class O = NoObserver> class Executor {
   /// both arenas, and the programs'.
   template <class Visit> void for_each_memory(const Visit& visit) const {
     if constexpr (requires { device_->for_each_memory(visit); }) device_->for_each_memory(visit);
+    const auto visit_parts = [&](std::string_view what, const typename B::Memory& memory) {
+      if constexpr (requires { memory.for_each_part(visit, what); })
+        memory.for_each_part(visit, what);
+      else
+        visit(what, memory);
+    };
     for (std::size_t i = 0; i < states_.memory().size(); ++i) {
       const bool paged = states_.descriptors()[i].lifecycle == StateLifecycle::kv_paged;
-      visit(paged ? std::string_view("keys and values") : std::string_view("states"), states_.memory()[i]);
+      visit_parts(paged ? std::string_view("keys and values") : std::string_view("states"), states_.memory()[i]);
     }
-    visit(std::string_view("prefill arena"), prefill_.arena());
-    visit(std::string_view("decode arena"), decode_.arena());
+    visit_parts(std::string_view("prefill arena"), prefill_.arena());
+    visit_parts(std::string_view("decode arena"), decode_.arena());
     for (const BoundPlan<B, O>* bound : {&prefill_, &decode_})
       if constexpr (requires { bound->program().for_each_memory(visit); }) bound->program().for_each_memory(visit);
   }

@@ -6,6 +6,7 @@
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/cache_groups.hpp>
 #include <zrt/exec/operands.hpp>
+#include <zrt/exec/placed_plan.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -54,7 +55,7 @@ template <class B> class StateStore {
       const std::uint32_t units = !paged ? slots : groups.empty() ? pages : groups[d.info.group].pages;
       const auto bytes = (CheckedSize(d.size_bytes) * CheckedSize(units)).get("a state");
       if (!bytes) return pass(bytes);
-      auto memory = device.allocate(*bytes);
+      auto memory = allocate(device, d, *bytes);
       if (!memory) return pass(memory);
       StateBlockHandle<B> handle{d.id, device.state(*memory, d, units), *bytes, kMaxStateAlign};
       if (d.zero_init)
@@ -65,6 +66,15 @@ template <class B> class StateStore {
       store.bytes_ += *bytes;
     }
     return store;
+  }
+
+  [[nodiscard]] static Result<typename B::Memory> allocate(typename B::Device& device,
+                                                           [[maybe_unused]] const StateDescriptor& state,
+                                                           std::uint64_t bytes) noexcept {
+    if constexpr (AllocatesStates<B>)
+      return device.allocate_state(state, bytes);
+    else
+      return device.allocate(bytes);
   }
 
   /// Memory of a card holds what others left there.
