@@ -129,6 +129,13 @@ template <VulkanLoader Loader> class BackendDevice : public device::ServedDevice
     return static_cast<std::uint32_t>(1e6f / facts.timestamp_period + 0.5f);
   }
 
+  /// Bytes that are left where weights, states and arenas go. Errors: those of choose_memory_type.
+  [[nodiscard]] Result<std::uint64_t> bytes_left() const noexcept {
+    const auto type = choose_memory_type(opened_->device->memory(), ~0u, Heap::device);
+    if (!type) return pass(type);
+    return opened_->device->bytes_left(opened_->device->memory().memoryTypes[*type].heapIndex);
+  }
+
   [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
   [[nodiscard]] const DeviceOptions<Loader>& options() const noexcept { return options_; }
   [[nodiscard]] const DeviceFacts& facts() const noexcept { return opened_->device->facts(); }

@@ -70,6 +70,17 @@ class Device {
   /// Of every pipeline: LaunchConstants as push constants.
   [[nodiscard]] VkPipelineLayout layout() const noexcept { return layout_; }
   [[nodiscard]] const VkPhysicalDeviceMemoryProperties& memory() const noexcept { return memory_; }
+  /// Bytes that a heap has left. What others use of it is known where the driver tells its budget.
+  [[nodiscard]] std::uint64_t bytes_left(std::uint32_t heap) const noexcept {
+    if (!facts_.has_memory_budget) return memory_.memoryHeaps[heap].size;
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{};
+    budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+    VkPhysicalDeviceMemoryProperties2 memory{};
+    memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+    memory.pNext = &budget;
+    instance_.functions().GetPhysicalDeviceMemoryProperties2(facts_.handle, &memory);
+    return budget.heapBudget[heap] > budget.heapUsage[heap] ? budget.heapBudget[heap] - budget.heapUsage[heap] : 0;
+  }
   [[nodiscard]] AddressMap& addresses() const noexcept { return addresses_; }
   /// The error that the device died of.
   [[nodiscard]] const Result<void>& alive() const noexcept { return alive_; }

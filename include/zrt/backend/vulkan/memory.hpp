@@ -102,18 +102,8 @@ class Memory {
     memory_ = nullptr;
     return failed(r, "an allocation");
   }
-  /// What others use of a heap is known where the driver tells its budget.
   [[nodiscard]] Result<void> check_budget(std::uint64_t bytes, std::uint32_t heap) const noexcept {
-    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{};
-    budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
-    VkPhysicalDeviceMemoryProperties2 memory{};
-    memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
-    memory.pNext = &budget;
-    std::uint64_t left = device_->memory().memoryHeaps[heap].size;
-    if (device_->facts().has_memory_budget) {
-      device_->instance().functions().GetPhysicalDeviceMemoryProperties2(device_->facts().handle, &memory);
-      left = budget.heapBudget[heap] > budget.heapUsage[heap] ? budget.heapBudget[heap] - budget.heapUsage[heap] : 0;
-    }
+    const std::uint64_t left = device_->bytes_left(heap);
     if (bytes <= left) return {};
     return fail(Errc::out_of_memory, "an allocation of ", bytes, " bytes of ", name(heap_), ", ",
                 device_->facts().name.view(), " has ", left, " left");
