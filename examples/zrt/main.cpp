@@ -135,6 +135,17 @@ CLI::Option* add_tier(CLI::App& app, CardChoice& card) {
       ->check(CLI::IsMember(tiers()));
 }
 
+CLI::Option* add_layers(CLI::App& app, CardChoice& card) {
+  return app
+      .add_option("--device-layers", card.layers,
+                  "Of vulkan: so many of the last layers run on the device with the head, those before them on the "
+                  "processor; auto: as many as the device has memory for. Default: all, or auto where they do not fit")
+      ->check([](const std::string& text) {
+        const bool number = !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == text.npos;
+        return number || text == kLayersThatFit ? std::string() : "'" + text + "' is no number of layers, and not auto";
+      });
+}
+
 void add_backend(CLI::App& app, ModelOptions& model) {
   app.add_option("--backend", model.backend,
                  "cpu, reference, vulkan for a GPU, pm4 for an AMD card by its queues, or auto: a GPU by Vulkan, else "
@@ -143,11 +154,14 @@ void add_backend(CLI::App& app, ModelOptions& model) {
       ->capture_default_str();
   const CLI::Option* const device = add_device(app, model.card);
   const CLI::Option* const tier = add_tier(app, model.card);
-  app.parse_complete_callback([&model, device, tier] {
+  const CLI::Option* const layers = add_layers(app, model.card);
+  app.parse_complete_callback([&model, device, tier, layers] {
     if (device->count() != 0 && !has_devices(model.backend))
       throw CLI::ValidationError(device->get_name(), "backend " + model.backend + " has no devices");
     if (tier->count() != 0 && !has_tiers(model.backend))
       throw CLI::ValidationError(tier->get_name(), "backend " + model.backend + " has no tiers");
+    if (layers->count() != 0 && !has_layers(model.backend))
+      throw CLI::ValidationError(layers->get_name(), "backend " + model.backend + " runs all layers or none");
   });
   add_threads(app, model.threads, "Workers of a step");
   app.add_flag("--cache", model.cache, "Keep weights as the processor packs them in MODEL.packed, for the next start");

@@ -12,11 +12,15 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Bytes of the tensors that the plan names, each once. They are used where the file is mapped.
-std::uint64_t weight_bytes(const Model& model) {
+/// Bytes of the tensors that the plan names, each once: of a split plan those of its last part, or of its first.
+std::uint64_t weight_bytes(Model& model, bool of_last) {
+  const zrt::plan::PlanSplit* const split = model.split();
+  std::size_t at = 0;
   std::set<std::string_view> seen;
   std::uint64_t bytes = 0;
   for (const zrt::plan::PlanWeight& w : model.plan().plan.weights) {
+    const std::size_t i = at++;
+    if (split != nullptr && !(of_last ? split->weights[i].last : split->weights[i].first)) continue;
     if (w.inline_data() || !seen.insert(w.name.view()).second) continue;
     if (const zrt::model::GgufTensor* tensor = model.file().find_tensor(w.name.view())) bytes += tensor->bytes;
   }
@@ -83,23 +87,24 @@ Json heaps_json(const EngineMemory& memory, std::uint64_t mapped) {
 
 Json memory_json(Model& model) {
   const EngineMemory memory = model.memory_parts();
-  const std::uint64_t weights = weight_bytes(model);
+  const bool is_split = model.split() != nullptr;
+  const std::uint64_t mapped = memory.uploaded && !is_split ? 0 : weight_bytes(model, false);
   const std::uint64_t constants = model.plan().plan.constants.size();
   const std::uint64_t named =
       memory.uploaded ? 0 : memory.state_bytes + memory.prefill->arena_bytes + memory.decode->arena_bytes;
-  return {{"backend", model.backend()},
-          {"context", model.context()},
-          {"slots", memory.slots},
-          {memory.uploaded ? "weights_uploaded_bytes" : "weights_mapped_bytes", weights},
-          {"constants_bytes", constants},
-          {"state_bytes", memory.state_bytes},
-          {"states", states_json(model, memory)},
-          {"prefill_tokens", memory.prefill_tokens},
-          {"prefill_arena", arena_json(*memory.prefill)},
-          {"decode_arena", arena_json(*memory.decode)},
-          {"allocated_bytes", memory.allocated_bytes},
-          {"other_allocated_bytes", memory.allocated_bytes - named},
-          {"heaps", heaps_json(memory, memory.uploaded ? 0 : weights)}};
+  Json out{{"backend", model.backend()}, {"context", model.context()}, {"slots", memory.slots}};
+  if (memory.uploaded) out["weights_uploaded_bytes"] = weight_bytes(model, true);
+  if (!memory.uploaded || is_split) out["weights_mapped_bytes"] = mapped;
+  out.update({{"constants_bytes", constants},
+              {"state_bytes", memory.state_bytes},
+              {"states", states_json(model, memory)},
+              {"prefill_tokens", memory.prefill_tokens},
+              {"prefill_arena", arena_json(*memory.prefill)},
+              {"decode_arena", arena_json(*memory.decode)},
+              {"allocated_bytes", memory.allocated_bytes},
+              {"other_allocated_bytes", memory.allocated_bytes - named},
+              {"heaps", heaps_json(memory, mapped)}});
+  return out;
 }
 
 }  // namespace program

@@ -12,6 +12,7 @@ struct BackendRow {
                  const Watchers& watchers);
   bool has_devices = false;
   bool has_tiers = false;
+  bool has_layers = false;
 };
 
 Opened open_best(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
@@ -22,7 +23,7 @@ constexpr BackendRow kBackendRows[] = {
      [](const auto& path, const auto& options, const auto&, const Watchers& w) { return open_cpu(path, options, w); }},
     {"reference", [](const auto& path, const auto& options, const auto&,
                      const Watchers& w) { return open_reference(path, options, w); }},
-    {"vulkan", open_vulkan, true},
+    {"vulkan", open_vulkan, true, false, true},
     {"pm4", open_pm4, true, true},
     {kAutoBackend, open_best},
 };
@@ -70,6 +71,11 @@ bool has_devices(std::string_view name) {
   return backend != nullptr && backend->has_devices;
 }
 
+bool has_layers(std::string_view name) {
+  const BackendRow* const backend = row_of(name);
+  return backend != nullptr && backend->has_layers;
+}
+
 bool has_tiers(std::string_view name) {
   const BackendRow* const backend = row_of(name);
   return backend != nullptr && backend->has_tiers;
@@ -113,8 +119,10 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
   if (!opened) return std::unexpected(of_file(opened.error(), model.path));
   if (model.draft_model.empty() || options.draft_tokens == 0 || (*opened)->config().embeddings) return opened;
   // Of the model's own backend: a choice may fall otherwise for a smaller file.
+  CardChoice card = model.card;
+  card.layers = (*opened)->split() != nullptr ? kLayersThatFit : std::string_view();
   auto drafter = row_of((*opened)->backend())
-                     ->open(model.draft_model, draft_options(options, **opened, draft_packed), model.card, watchers);
+                     ->open(model.draft_model, draft_options(options, **opened, draft_packed), card, watchers);
   if (!drafter) return std::unexpected(of_file(drafter.error(), model.draft_model));
   if (auto r = (*opened)->draft_with(std::move(*drafter)); !r)
     return std::unexpected(of_file(r.error(), model.draft_model));

@@ -8,6 +8,7 @@
 #include <zrt/engine/request.hpp>
 #include <zrt/model/family.hpp>
 #include <zrt/plan/memory.hpp>
+#include <zrt/plan/split.hpp>
 #include <zrt/text/tokenizer.hpp>
 #include <zrt/trace/recorder.hpp>
 #include <zrt/trace/run_comparison.hpp>
@@ -25,12 +26,16 @@ namespace program {
 using TokenCallback = std::function<bool(zrt::RequestId, const zrt::Token&)>;
 using Choose = std::function<std::int32_t(std::uint32_t position, std::span<const float> logits)>;
 
+/// What --device-layers takes beside a number: as many as the device has memory for.
+inline constexpr std::string_view kLayersThatFit = "auto";
+
 /// A device of backend vulkan, or a card of backend pm4 and the way to its queues.
 struct CardChoice {
   std::string device{};         ///< empty: the machine's own; pm4: emulated-<target>; vulkan: see vulkan_choice()
   std::string kernel = "6.16";  ///< of a modelled card
   std::string tier{};           ///< one of tiers(), or empty for the first that works
-  bool finds_races = false;     ///< a modelled card refuses workgroups of one grid that race
+  std::string layers{};      ///< of vulkan: a number or kLayersThatFit; empty: all, or those that fit where not all do
+  bool finds_races = false;  ///< a modelled card refuses workgroups of one grid that race
 };
 
 /// What the subcommands have in common.
@@ -90,6 +95,8 @@ class Model {
   [[nodiscard]] virtual const zrt::model::GgufFile& file() const = 0;
   [[nodiscard]] virtual const zrt::model::Config& config() const = 0;
   [[nodiscard]] virtual const zrt::plan::CompiledPlan& plan() const = 0;
+  /// Where the plan is cut; null on one backend.
+  [[nodiscard]] virtual const zrt::plan::PlanSplit* split() = 0;
   [[nodiscard]] virtual const zrt::text::Tokenizer* tokenizer() const = 0;
   [[nodiscard]] virtual std::uint32_t context() const = 0;
   /// For a model in memory.
@@ -149,6 +156,9 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
                               const Watchers& watchers);
 [[nodiscard]] Opened open_vulkan(const std::string& path, const zrt::EngineOptions& options, const CardChoice& device,
                                  const Watchers& watchers);
+/// The first layers on the processor, the last on a Vulkan device; nobody watches.
+[[nodiscard]] Opened open_vulkan_split(const std::string& path, const zrt::EngineOptions& options,
+                                       const CardChoice& device);
 
 /// Names no backend, but the first that works.
 inline constexpr std::string_view kAutoBackend = "auto";
@@ -160,6 +170,8 @@ inline constexpr std::string_view kAutoBackend = "auto";
 
 /// Whether the backend of that name takes a --device.
 [[nodiscard]] bool has_devices(std::string_view name);
+/// Whether it takes --device-layers.
+[[nodiscard]] bool has_layers(std::string_view name);
 /// Whether it takes a --tier, too.
 [[nodiscard]] bool has_tiers(std::string_view name);
 

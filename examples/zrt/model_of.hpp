@@ -36,12 +36,20 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
       return engine_.device().target().name;
     else if constexpr (requires(const typename B::Device& device) { device.facts(); })
       return engine_.device().facts().name.view();
+    else if constexpr (requires(const typename B::Device& device) { device.last().facts(); })
+      return engine_.device().last().facts().name.view();
     else
       return "plain loops";
   }
   const zrt::model::GgufFile& file() const override { return engine_.file(); }
   const zrt::model::Config& config() const override { return engine_.config(); }
   const zrt::plan::CompiledPlan& plan() const override { return engine_.plan(); }
+  const zrt::plan::PlanSplit* split() override {
+    if constexpr (requires(const typename B::Device& device) { device.split(); })
+      return &engine_.device().split();
+    else
+      return nullptr;
+  }
   const zrt::text::Tokenizer* tokenizer() const override { return engine_.tokenizer(); }
   std::uint32_t context() const override { return engine_.context(); }
   EngineMemory memory_parts() override {

@@ -50,6 +50,21 @@ std::string instruction_text(const Json& insn, const Json& registers, const std:
   return out;
 }
 
+/// Where a plan on two backends is cut.
+std::string split_text(const Json& split, const Json& plan) {
+  const auto device = split["device_layers"].get<std::uint32_t>(), layers = split["layers"].get<std::uint32_t>();
+  const auto first = split["first_of_device"].get<std::size_t>();
+  const std::size_t end = plan["instructions"].size();
+  std::string out = "processor: the first " + std::to_string(layers - device) + " of " + std::to_string(layers) +
+                    " layers, instructions 0 to " + std::to_string(first - 1) + "\n";
+  out += "device: the last " + std::to_string(device) + " layers and the head, instructions " + std::to_string(first) +
+         " to " + std::to_string(end - 1) + "\n";
+  out += "handed over:";
+  for (const Json& reg : split["handed_over"])
+    out += " r" + reg.dump() + " " + plan["registers"][reg.get<std::size_t>()]["type"].get<std::string>();
+  return out + "\n";
+}
+
 }  // namespace
 
 std::string plan_text(const Json& plan) {
@@ -57,6 +72,7 @@ std::string plan_text(const Json& plan) {
                     std::to_string(plan["instructions"].size()) + " instructions, " +
                     std::to_string(plan["registers"].size()) + " registers, at most " + plan["peak_registers"].dump() +
                     " alive\n";
+  if (plan.contains("split")) out += split_text(plan["split"], plan);
   if (plan.contains("arena_bytes")) out += "an arena of " + plan["arena_bytes"].dump() + " bytes\n";
   out += "\ninputs\n";
   for (const auto& [port, reg] : plan["inputs"].items())
@@ -134,9 +150,9 @@ std::string heaps_text(const Json& heaps) {
 std::string memory_text(const Json& m) {
   std::string out = m["backend"].get<std::string>() + ", " + m["slots"].dump() + " slots of " + m["context"].dump() +
                     " positions\n\n";
-  out += (m.contains("weights_mapped_bytes") ? line("weights, mapped", m["weights_mapped_bytes"])
-                                             : line("weights, uploaded", m["weights_uploaded_bytes"])) +
-         line("constants", m["constants_bytes"]) + line("states", m["state_bytes"]);
+  if (m.contains("weights_mapped_bytes")) out += line("weights, mapped", m["weights_mapped_bytes"]);
+  if (m.contains("weights_uploaded_bytes")) out += line("weights, uploaded", m["weights_uploaded_bytes"]);
+  out += line("constants", m["constants_bytes"]) + line("states", m["state_bytes"]);
   for (const Json& s : m["states"])
     out += "  state " + s["id"].dump() + ": " + s["units"].dump() + " units of " + s["unit_bytes"].dump() + " bytes\n";
   out += arena_text("prefill arena", m["prefill_arena"]) + arena_text("decode arena", m["decode_arena"]);

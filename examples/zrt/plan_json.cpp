@@ -198,10 +198,20 @@ zrt::plan::StepWork full_decode(const ExecutionPlan& plan, std::uint32_t slots, 
   return step;
 }
 
+Json split_json(const zrt::plan::PlanSplit& split) {
+  Json handed_over = Json::array();
+  for (const zrt::plan::RegisterRef reg : split.handed_over) handed_over.push_back(zrt::plan::index(reg));
+  return {{"layers", split.layers},
+          {"device_layers", split.last_layers},
+          {"first_of_device", split.begin},
+          {"handed_over", std::move(handed_over)}};
+}
+
 }  // namespace
 
 Json plan_json(Model& model) {
   Json out = plan_json(model.plan(), model.backend(), model.isa());
+  if (const zrt::plan::PlanSplit* const split = model.split()) out["split"] = split_json(*split);
   const ExecutionPlan& plan = model.plan().plan;
   const zrt::plan::StepWork step = full_decode(plan, model.memory_parts().slots, model.context());
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {

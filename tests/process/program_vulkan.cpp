@@ -69,5 +69,25 @@ TEST_F(VulkanProgram, ADeviceThatIsNotThereIsAnError) {
   EXPECT_EQ(generate({"cpu", "--device", "0"}).status, 2);
 }
 
+TEST_F(VulkanProgram, TheLastLayersRunOnTheDeviceAndTheFirstOnTheProcessor) {
+  EXPECT_EQ(generate({"cpu", "--device-layers", "1"}).status, 2);
+  EXPECT_EQ(generate({"vulkan", "--device-layers", "some"}).status, 2);
+  if (!finds_device()) GTEST_SKIP() << "SKIPPED: no Vulkan driver is installed";
+  const std::string wanted = generate({"cpu"}).out;
+  for (const char* const layers : {"0", "2", "auto"}) {
+    const Outcome done = generate({"vulkan", "--device", "software", "--device-layers", layers});
+    EXPECT_EQ(done.status, 0) << layers << '\n' << done.err;
+    EXPECT_EQ(done.out, wanted) << layers;
+  }
+  const Outcome beyond = generate({"vulkan", "--device", "software", "--device-layers", "99"});
+  EXPECT_EQ(beyond.status, 1);
+  EXPECT_TRUE(has(beyond.err, "invalid_argument") && has(beyond.err, "99 layers are asked for")) << beyond.err;
+  const Outcome plan =
+      run({"plan", "--model", kModel, "--backend", "vulkan", "--device", "software", "--device-layers", "2"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  for (const char* const line : {"processor: the first ", "device: the last 2 layers and the head, ", "handed over: r"})
+    EXPECT_TRUE(has(plan.out, line)) << line << '\n' << plan.out;
+}
+
 }  // namespace
 }  // namespace zrt::test

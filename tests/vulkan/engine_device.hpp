@@ -62,6 +62,19 @@ template <class E> std::vector<std::int32_t> bits_of(E& engine, const Request& r
   EXPECT_TRUE(done) << done.error().text();
   return tokens;
 }
+/// A prompt over a page and in two steps, and generated tokens: state and pages outlive a step.
+inline constexpr std::array<std::int32_t, 18> kFixedPrompt{1, 5, 9, 2, 7, 7, 3, 8, 4, 6, 1, 2, 3, 11, 12, 13, 14, 15};
+inline constexpr std::array<std::int32_t, 3> kFixedFed{3, 8, 20};
+
+template <class E> std::vector<float> fixed_logits(E& engine) {
+  std::vector<float> all;
+  const auto done = engine.evaluate(kFixedPrompt, kFixedFed, [&](std::uint32_t, std::span<const float> row) {
+    all.insert(all.end(), row.begin(), row.end());
+  });
+  EXPECT_TRUE(done) << done.error().text();
+  return all;
+}
+
 inline std::vector<std::int32_t> reference_bits(const std::string& path, const Request& request) {
   static std::map<std::string, std::vector<std::int32_t>> known;
   const std::string key = path + '\n' + std::string(request.prompt) + '\n' + std::to_string(request.max_tokens) + '\n' +

@@ -9,27 +9,15 @@ namespace {
 
 struct VulkanModels : VulkanTest {};
 
-/// A prompt over a page and in two steps, and generated tokens: state and pages outlive a step.
-constexpr std::array<std::int32_t, 18> kPrompt{1, 5, 9, 2, 7, 7, 3, 8, 4, 6, 1, 2, 3, 11, 12, 13, 14, 15};
-constexpr std::array<std::int32_t, 3> kFed{3, 8, 20};
-
-template <class E> std::vector<float> logits_of(E& engine) {
-  std::vector<float> all;
-  const auto done = engine.evaluate(
-      kPrompt, kFed, [&](std::uint32_t, std::span<const float> row) { all.insert(all.end(), row.begin(), row.end()); });
-  EXPECT_TRUE(done) << done.error().text();
-  return all;
-}
-
 void expect_logits(std::span<const std::byte> model) {
   EngineOptions options = small_engine();
   options.logit_rows = 16;
   const auto reference = open_engine(On::reference, model, options);
   ASSERT_TRUE(reference) << reference.error().text();
-  const std::vector<float> want = logits_of(**reference);
+  const std::vector<float> want = fixed_logits(**reference);
   auto engine = VulkanEngine::open(model, options, on_double());
   ASSERT_TRUE(engine) << engine.error().text();
-  const std::vector<float> got = logits_of(*engine);
+  const std::vector<float> got = fixed_logits(*engine);
   ASSERT_EQ(got.size(), want.size());
   EXPECT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0);
 }
