@@ -50,8 +50,7 @@ namespace detail {
 /// all that the first part writes is handed over, so that every register can be read where the last part ran.
 ///
 /// Errors: Errc::invalid_argument for more layers than there are, a plan without layers, or a part without instructions;
-/// Errc::stage_handoff where a
-/// part would read state of the other, as in models whose layers share keys and values.
+/// Errc::stage_handoff where a part would read state of the other, as in models whose layers share keys and values.
 [[nodiscard]] inline Result<PlanSplit> split(const ExecutionPlan& plan, std::uint32_t last_layers,
                                              bool keep_values = false) noexcept {
   auto of_instruction = plan::layers(plan);
