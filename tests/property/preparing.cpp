@@ -227,8 +227,13 @@ TEST(Preparing, TakesTimeInProportionToTheInstructions) {
          b.result(sum);
        }}};
   for (const auto& [name, build] : shapes) {
-    const double few = seconds(build, 4000);
-    const double many = seconds(build, 16000);
+    double few = seconds(build, 4000);
+    double many = seconds(build, 16000);
+    // Other processes may have had the caches.
+    for (int again = 0; again < 2 && many >= 6 * few; ++again) {
+      few = std::min(few, seconds(build, 4000));
+      many = std::min(many, seconds(build, 16000));
+    }
     EXPECT_LT(many, 6 * few) << name << ": " << few << " s and " << many << " s";
   }
 }
