@@ -150,7 +150,7 @@ inline constexpr std::size_t kAttentionVectors = kAttentionChains <= kRows      
                                                  : kAttentionChains < 4 * kRows ? kAttentionChains / kRows
                                                                                 : 4;
 
-/// Of the reads of kBytes, one after the other, every how manieth begins a line that is to be fetched.
+/// Reads that share a line, of which the first one fetches.
 template <class E> inline constexpr std::uint32_t kReadsOfLine = 64 / E::kBytes;
 
 /// Scores of kRows queries: a page's 16 tokens are the lanes, one chain for each query and page.
