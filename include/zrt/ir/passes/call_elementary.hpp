@@ -19,6 +19,9 @@ namespace zrt::inline ZRT_ABI::ir {
     const auto in = r.graph().node_inputs(r.graph().nodes[node]);
     const auto out = r.graph().node_outputs(r.graph().nodes[node]);
     if (in.size() != 1 || out.size() != 1 || in[0] == kNone) return {};
+    // These targets have no attributes: a call with some is refused where it is bound.
+    for (const std::uint32_t attributes : r.graph().node_weights(r.graph().nodes[node]))
+      if (attributes != kNone) return {};
     const TensorType x = r.type(in[0]);
     if (x.dtype != DType::f32 || !(r.type(out[0]) == x)) return {};
     std::array<char, ops::CustomCallParams::kMaxTarget> storage{};
