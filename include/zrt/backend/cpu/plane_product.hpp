@@ -60,6 +60,11 @@ class PlaneProduct {
   /// Rows that pass over a lane of a larger panel.
   static constexpr std::uint64_t kBlockRows = 96;
 
+  /// A worker as one of the first `lanes`; of the others the index is not below the count.
+  [[nodiscard]] static Worker among(Worker worker, std::uint64_t lanes) noexcept {
+    worker.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(worker.count, lanes));
+    return worker;
+  }
   [[nodiscard]] static bool by_taps(const PlaneShape& s) noexcept {
     const CheckedSize copies = CheckedSize(s.channels + 1) * CheckedSize(s.plane);
     return s.rows < kFewRows && s.depth() <= kTapDepth && copies.ok() && copies.raw() <= kTapPlanes;
@@ -171,9 +176,8 @@ class PlaneProduct {
   static void multiply(const PlaneProduct& a, const ExecutionContext&, const Worker& worker) noexcept {
     const PlaneShape& s = a.shape_;
     const Panels panels(s);
-    Worker lane = worker;
-    lane.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(worker.count, panels.lanes));
-    if (worker.index >= lane.count) return;
+    const Worker lane = among(worker, panels.lanes);
+    if (lane.index >= lane.count) return;
     const Shared from = a.shared(worker);
     const std::uint64_t own = panels.lane_floats(s).raw();
     float* const panel = from.end + worker.index * own;
@@ -231,9 +235,8 @@ class PlaneProduct {
   static void multiply_places(const PlaneProduct& a, const ExecutionContext&, const Worker& worker) noexcept {
     const PlaneShape& s = a.shape_;
     const Blocks blocks(s);
-    Worker lane = worker;
-    lane.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(worker.count, blocks.lanes));
-    if (worker.index >= lane.count) return;
+    const Worker lane = among(worker, blocks.lanes);
+    if (lane.index >= lane.count) return;
     const Shared from = a.shared(worker);
     float* const block = from.end + worker.index * row_floats(s).raw();
     float* const sums = block + s.depth() * kBlockPlaces;
@@ -267,9 +270,8 @@ class PlaneProduct {
   /// Groups of images are split.
   static void sum_taps(const PlaneProduct& a, const ExecutionContext&, const Worker& worker) noexcept {
     const PlaneShape& s = a.shape_;
-    Worker lane = worker;
-    lane.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(worker.count, kLanes));
-    if (worker.index >= lane.count) return;
+    const Worker lane = among(worker, kLanes);
+    if (lane.index >= lane.count) return;
     const std::uint64_t copies = align_up((s.channels + 1) * s.plane, 16) + 16;
     float* const planes = reinterpret_cast<float*>(worker.scratch.data()) + worker.index * taps_floats(s).raw();
     float* const zeros = planes + s.channels * s.plane;

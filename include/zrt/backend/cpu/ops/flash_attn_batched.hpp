@@ -113,8 +113,8 @@ struct SeenTokens {
   return both(first_lanes(to < 16 ? to : 16), invert(first_lanes(from < 16 ? from : 16)));
 }
 
-/// Turns the scores of a step into probabilities, and rescales the sums, of the rows that see some of it. Row by row in
-/// turns, so that their chains run beside each other.
+/// Turns the scores of a step into probabilities, and rescales the sums, of the rows that see some of it. Each phase takes
+/// all rows before the next begins, so that their chains overlap.
 inline void weigh_step(const ops::FlashAttnBatchedParams& params, AttentionBundle& bundle,
                        const SeenTokens* seen) noexcept {
   static_assert(kAttentionRows <= 16);
