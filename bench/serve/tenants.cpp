@@ -238,20 +238,28 @@ void second_turn(const Bench& bench) {
               100 * quantile(parts, 0.5), cold / 1000);
 }
 
-/// Time of the scheduler alone with slots that decode, and requests that come and go.
-void scheduler(std::uint32_t slots) {
+/// Time of the scheduler alone with slots that decode, and requests with prompts of up to `longest` tokens that come and
+/// go. Their pages go to the prefix tree.
+void scheduler(std::uint32_t slots, std::uint32_t longest) {
   zrt::serve::SchedulerLimits limits;
   limits.slots = slots;
+  limits.context = longest + 64;
+  limits.pages = slots * (limits.context / 16 + 1);
+  limits.prefix_pages = 0;
   auto s = Bench::need(zrt::serve::Scheduler<>::make(limits, zrt::system_allocator()));
   std::vector<zrt::serve::Handle> tenants;
   for (int i = 0; i < 16; ++i) {
     zrt::serve::Arrival a;
     a.kind = zrt::serve::ArrivalKind::create_tenant;
     a.quota.max_slots = 8;
-    a.quota.decode_tokens_per_s = 1'000'000;
+    a.quota.max_pages = limits.pages;
+    a.quota.max_context = limits.context;
+    a.quota.decode_tokens_per_s = a.quota.prefill_tokens_per_s = 100'000'000;
+    // Else prompts are cut for tenants that may ask at any moment.
+    a.quota.first_token_ns = a.quota.gap_ns = 0;
     tenants.push_back(s.ask(a).subject);
   }
-  std::vector<std::vector<std::uint32_t>> tokens(2048, std::vector<std::uint32_t>(400));
+  std::vector<std::vector<std::uint32_t>> tokens(2048, std::vector<std::uint32_t>(limits.context));
   std::vector<zrt::serve::Outcome> outcomes;
   std::vector<double> times;
   std::size_t next = 0;
@@ -259,19 +267,19 @@ void scheduler(std::uint32_t slots) {
     zrt::serve::Arrival a;
     a.subject = tenants[next % tenants.size()];
     a.tokens = tokens[next % tokens.size()].data();
-    for (std::uint32_t i = 0; i < 100; ++i) a.tokens[i] = static_cast<std::uint32_t>(next * 100 + i);
-    a.prompt = 100;
+    a.prompt = longest / 4 + static_cast<std::uint32_t>(next * 7919 % (longest * 3 / 4));
+    for (std::uint32_t i = 0; i < a.prompt; ++i) a.tokens[i] = static_cast<std::uint32_t>(next * longest + i);
     a.most = 64;
     ++next;
-    const double begin = now_us();
+    const double begin = work_us();
     const auto plan =
         s.step({{&a, 1}, {outcomes.data(), outcomes.size()}, static_cast<std::uint64_t>(step) * 1'000'000});
-    times.push_back(now_us() - begin);
+    times.push_back(work_us() - begin);
     outcomes.assign(plan.runs.size(), {});
   }
   times.erase(times.begin(), times.begin() + 1000);
-  std::printf("scheduler, %u slots: p50 %.1f us, p99 %.1f us a step\n", slots, quantile(times, 0.5),
-              quantile(times, 0.99));
+  std::printf("scheduler, %u slots, prompts of up to %u tokens: p50 %.1f us, p99 %.1f us a step\n", slots, longest,
+              quantile(times, 0.5), quantile(times, 0.99));
 }
 
 /// Time of a step that reads 256 requests and computes nothing, while `each` of every tenant's are left, and of the
@@ -341,7 +349,8 @@ int main(int argc, char** argv) {
     return argc < 5 || std::any_of(argv + 4, argv + argc, [part](const char* name) { return part == name; });
   };
   if (runs("scheduler"))
-    for (const std::uint32_t slots : {1u, 16u, 64u}) scheduler(slots);
+    for (const std::uint32_t longest : {130u, 8000u})
+      for (const std::uint32_t slots : {1u, 16u, 64u}) scheduler(slots, longest);
   if (runs("flood"))
     for (const std::size_t each : {30u, 330u, 1400u}) flood(bench, each);
   if (runs("gaps")) {

@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <support/sampled_requests.hpp>
+#include <support/preempted_job.hpp>
 #include <vector>
 
 namespace recurrent_requests_test {
@@ -177,6 +177,13 @@ TEST_P(RecurrentRequests, ASavedRequestGoesOnBesideOthersAsIfNothingHadHappened)
     }
     EXPECT_EQ(after, expected) << steps << " steps";
   }
+}
+
+TEST_P(RecurrentRequests, APreemptedRequestGoesOnWhereItWas) {
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 75, 4);
+  Request job = request(prompt, 7);
+  job.max_tokens = 40;
+  test::expect_goes_on(*open(1), job, alone(job));
 }
 
 TEST_P(RecurrentRequests, TwoCopiesOfASavedRequestRunSideBySide) {

@@ -17,6 +17,7 @@ namespace {
 
 using namespace zrt;
 
+using serve::SlotPart;
 using Table = serve::SlotTable<test::StatesOnly>;
 
 constexpr std::array<std::uint32_t, 3> kWindows{0, 20, 1};
@@ -163,20 +164,20 @@ TEST_F(SlidingSlots, ASlotThatIsSavedInTheMiddleComesBackInAnother) {
   for (int i = 0; i < 17; ++i) step(slot, sequence, kRows - 1, static_cast<float>(i * 1000));
   const auto positions = static_cast<std::uint32_t>(sequence.size());
   ASSERT_NE(positions % kPageTokens, 0u);
-  std::vector<std::byte> bytes(table_->snapshot_bytes(positions));
+  std::vector<std::byte> bytes(table_->bytes_of(SlotPart::all, positions));
   const std::uint64_t page_bytes = plan_.states[0].size_bytes;
   const std::uint32_t all = pages_for(positions);
   EXPECT_EQ(bytes.size(), (all + (all - first_page(20, positions)) + 1) * page_bytes) << "no page that no row sees";
-  ASSERT_TRUE(table_->save(slot, positions, bytes));
+  ASSERT_TRUE(table_->save(SlotPart::all, slot, positions, bytes));
   // What the window has left is nobody's to save.
-  std::vector<std::byte> late(table_->snapshot_bytes(positions - 60));
-  EXPECT_EQ(table_->save(slot, positions - 60, late).error().code(), Errc::invalid_state);
+  std::vector<std::byte> late(table_->bytes_of(SlotPart::all, positions - 60));
+  EXPECT_EQ(table_->save(SlotPart::all, slot, positions - 60, late).error().code(), Errc::invalid_state);
   end(slot);
 
   constexpr std::uint32_t first = 0, second = 1;
   begin(first, 600);
   begin(second, 600);
-  ASSERT_TRUE(table_->restore(second, positions, bytes));
+  ASSERT_TRUE(table_->restore(SlotPart::all, second, positions, bytes));
   expect_seen(second, sequence, positions);
   for (int i = 0; i < 5; ++i) step(second, sequence, kRows, static_cast<float>(i));
 }
@@ -210,13 +211,14 @@ TEST_F(SlidingSlots, WhateverHappensRowsFindWhatTheySee) {
       case 2:
         if (!live[slot]) break;
         saved_sequence = sequence;
-        saved.resize(table_->snapshot_bytes(static_cast<std::uint32_t>(sequence.size())));
-        ASSERT_TRUE(table_->save(slot, static_cast<std::uint32_t>(sequence.size()), saved));
+        saved.resize(table_->bytes_of(SlotPart::all, static_cast<std::uint32_t>(sequence.size())));
+        ASSERT_TRUE(table_->save(SlotPart::all, slot, static_cast<std::uint32_t>(sequence.size()), saved));
         break;
       case 3: {
         if (saved.empty() || live[slot]) break;
         begin(slot, kPagesPerSlot * kPageTokens);
-        const auto restored = table_->restore(slot, static_cast<std::uint32_t>(saved_sequence.size()), saved);
+        const auto restored =
+            table_->restore(SlotPart::all, slot, static_cast<std::uint32_t>(saved_sequence.size()), saved);
         ASSERT_TRUE(restored) << restored.error().text();
         live[slot] = true;
         sequence = saved_sequence;

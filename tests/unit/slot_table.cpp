@@ -17,6 +17,7 @@ namespace {
 
 using namespace zrt;
 
+using serve::SlotPart;
 using test::StatesOnly;
 using Table = serve::SlotTable<StatesOnly>;
 
@@ -168,8 +169,8 @@ TEST_F(SlotTableTest, ASavedSlotComesBackInAnother) {
     fill(kOtherGroup, page(1, slot, i), 5 + static_cast<int>(i));
   }
   fill(kMatrix, slot, 9);
-  std::vector<std::byte> bytes(table_->snapshot_bytes(20));
-  ASSERT_TRUE(table_->save(slot, 20, bytes));
+  std::vector<std::byte> bytes(table_->bytes_of(SlotPart::all, 20));
+  ASSERT_TRUE(table_->save(SlotPart::all, slot, 20, bytes));
   ASSERT_TRUE(table_->release(slot));
 
   constexpr std::uint32_t first = 0, second = 1;
@@ -177,7 +178,7 @@ TEST_F(SlotTableTest, ASavedSlotComesBackInAnother) {
   ASSERT_TRUE(table_->reserve_windows(first, 1));  // so that the pages differ
   ASSERT_TRUE(table_->claim(second));
   ASSERT_TRUE(table_->reserve_windows(second, 20));
-  ASSERT_TRUE(table_->restore(second, 20, bytes));
+  ASSERT_TRUE(table_->restore(SlotPart::all, second, 20, bytes));
   for (std::uint32_t i = 0; i < 2; ++i) {
     EXPECT_EQ(content(kKeys, page(0, second, i)), 1 + static_cast<int>(i));
     EXPECT_EQ(content(kMoreKeys, page(0, second, i)), 3 + static_cast<int>(i));

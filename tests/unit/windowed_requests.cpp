@@ -9,8 +9,8 @@
 #include <bit>
 #include <data/models/tiny_models.hpp>
 #include <map>
+#include <support/preempted_job.hpp>
 #include <support/run_plan.hpp>
-#include <support/sampled_requests.hpp>
 #include <vector>
 
 namespace windowed_requests_test {
@@ -155,6 +155,12 @@ TEST_P(WindowedRequests, ARequestSavedBehindItsWindowGoesOnInAnotherEngine) {
     }
     EXPECT_EQ(ids, expected) << steps << " steps";
   }
+}
+
+TEST_P(WindowedRequests, APreemptedRequestGoesOnWhereItWas) {
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 100, 4);
+  const Request job = test::sampled_request(prompt, 7, 120);
+  test::expect_goes_on(*open(1), job, alone(job));
 }
 
 INSTANTIATE_TEST_SUITE_P(Unit, WindowedRequests, testing::Values("gemma2", "gemma3", "gpt-oss"), [](const auto& param) {

@@ -16,16 +16,21 @@ class SimulatedMachine {
   explicit SimulatedMachine(const Script& script)
       : vocabulary_(script.vocabulary),
         seed_(script.seed),
-        hybrid_(script.limits.checkpoints != 0),
+        hybrid_(is_hybrid(script.limits)),
         pages_(script.limits.pages),
         states_(script.limits.slots),
-        kept_(script.limits.checkpoints) {}
+        kept_(script.limits.checkpoints),
+        shelf_(script.limits.shelf) {}
 
   /// Computes a run of an adapter with the slot's pages.
   serve::Outcome run(const serve::PlannedRun& run, zrt::Span<const std::uint32_t> list, std::uint32_t adapter = 0) {
     std::uint64_t& state = states_[run.slot];
     if (run.begin == 0) state = 0;
     if (run.load != serve::kNone) state = kept_[run.load];
+    if (run.shelf != serve::kNone) {
+      state = shelf_[run.shelf].state;
+      if (run.begin % zrt::kPageTokens != 0) pages_[list[run.begin / zrt::kPageTokens]] = shelf_[run.shelf].tail;
+    }
     for (std::uint32_t i = 0; i < run.count; ++i) {
       const std::uint32_t position = run.begin + i;
       const std::uint64_t entry = entry_of(run.tokens[i], adapter);
@@ -52,6 +57,12 @@ class SimulatedMachine {
     return outcome;
   }
 
+  /// Copies a slot's state to the shelf.
+  void shelve(const serve::ShelvedState& from) {
+    shelf_[from.row].state = states_[from.slot];
+    if (from.tail != serve::kNone) shelf_[from.row].tail = pages_[from.tail];
+  }
+
   /// A hash of the first `count` entries of a page list: what the logits behind them depend on.
   [[nodiscard]] std::uint64_t read(zrt::Span<const std::uint32_t> list, std::uint32_t count) const {
     std::uint64_t read = 0;
@@ -72,6 +83,12 @@ class SimulatedMachine {
   }
 
  private:
+  using Page = std::array<std::uint64_t, zrt::kPageTokens>;
+  struct Shelved {
+    std::uint64_t state = 0;
+    Page tail{};
+  };
+
   [[nodiscard]] std::uint64_t held(zrt::Span<const std::uint32_t> list, std::uint32_t position) const {
     return pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens];
   }
@@ -80,9 +97,10 @@ class SimulatedMachine {
   std::uint64_t seed_;
   bool hybrid_;
   std::uint64_t blamed_ = 0;  ///< what the last run read whose drafts were to blame
-  std::vector<std::array<std::uint64_t, zrt::kPageTokens>> pages_;
+  std::vector<Page> pages_;
   std::vector<std::uint64_t> states_;
   std::vector<std::uint64_t> kept_;
+  std::vector<Shelved> shelf_;
 };
 
 }  // namespace simulate

@@ -81,6 +81,11 @@ struct ScriptEvent {
   bool silent = false;       ///< and no token is drawn behind it
 };
 
+/// Whether a slot has state beside its pages.
+[[nodiscard]] inline bool is_hybrid(const serve::SchedulerLimits& limits) {
+  return limits.recurrent || limits.checkpoints != 0;
+}
+
 struct Script {
   std::uint64_t seed = 0;
   serve::SchedulerLimits limits{};
@@ -154,6 +159,9 @@ class ScriptWriter {
     l.step_tokens = l.slots + draw_.one_of({16, 32, 64, 200});
     l.checkpoints = draw_.chance(0.4) ? draw_.from(1, 8) : 0;
     l.checkpoint_pages = draw_.from(1, 4);
+    Draw shelf(mixed(script_.seed, 0x5e1f));
+    l.recurrent = l.checkpoints != 0 || shelf.chance(0.3);
+    if (l.recurrent) l.shelf = shelf.one_of({0, 1, l.slots, l.slots});
     l.slow_steps = draw_.one_of({1, 4, 20});
     l.floor_patience = draw_.one_of({1, 4, 8});
     l.hash_bits = draw_.one_of({2, 4, 64, 64});

@@ -53,6 +53,7 @@ class SimulatedEngine {
     if (!scheduler || !audit) return false;
     scheduler_.emplace(std::move(*scheduler));
     audit_.emplace(std::move(*audit));
+    scheduler_->open_shelf();
     machine_ = std::make_unique<SimulatedMachine>(script_);
     serve::TenantQuota host;
     host.max_slots = script_.limits.slots;
@@ -247,6 +248,10 @@ class SimulatedEngine {
 
   template <class F> void compute(const serve::StepPlan& plan, const F& on_token) {
     if (!is_resident()) return world_.fail("a model computes that is not in memory");
+    (void)scheduler_->copy_shelved([this](const serve::ShelvedState& state) -> zrt::Result<void> {
+      machine_->shelve(state);
+      return {};
+    });
     outcomes_.clear();
     std::size_t rows = 0;
     for (const serve::PlannedRun& run : plan.runs) {

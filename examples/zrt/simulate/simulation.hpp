@@ -20,8 +20,9 @@ struct Tally {
   std::uint64_t prefix_hits = 0;
   std::uint64_t states_loaded = 0;
   std::uint64_t slow_clients = 0;
-  std::uint64_t removed_busy = 0;    ///< requests that ended with their tenant
-  std::uint64_t states_resumed = 0;  ///< preempted requests of a recurrent model that went on from a kept state
+  std::uint64_t removed_busy = 0;      ///< requests that ended with their tenant
+  std::uint64_t states_resumed = 0;    ///< preempted requests of a recurrent model that went on from a kept state
+  std::uint64_t states_unshelved = 0;  ///< the same from the state that they were preempted with
   std::uint64_t floor_steps = 0;
   std::uint64_t idle_steps = 0;
   std::uint64_t drafts = 0;
@@ -46,6 +47,7 @@ struct Tally {
     slow_clients += t.slow_clients;
     removed_busy += t.removed_busy;
     states_resumed += t.states_resumed;
+    states_unshelved += t.states_unshelved;
     floor_steps += t.floor_steps;
     idle_steps += t.idle_steps;
     drafts += t.drafts;
@@ -77,6 +79,7 @@ template <class Rules> class Simulation {
     auto made = serve::Scheduler<Rules>::make(script_.limits, zrt::system_allocator(), rules_);
     auto audit = serve::Audit::make(script_.limits, zrt::system_allocator());
     if (!made || !audit) return {made ? "no audit" : std::string(made.error().text()), 0, 0, {}};
+    made->open_shelf();
     Witness<Rules> witness(script_, machine_, requests_);
     std::size_t next = 0;
     std::uint64_t now = 1'000'000'000;
@@ -259,6 +262,10 @@ template <class Rules> class Simulation {
     in.drafts = {drafts_.data(), drafts_.size()};
     const std::uint64_t idle = scheduler.idle(now);
     const serve::StepPlan plan = scheduler.step(in);
+    (void)scheduler.copy_shelved([this](const serve::ShelvedState& state) -> zrt::Result<void> {
+      machine_.shelve(state);
+      return {};
+    });
     const bool did_nothing = plan.runs.empty() && plan.events.empty();
     if (idle != 0 && arrivals_.empty() && !did_nothing) witness.fail("a step does something in idle time");
     if (did_nothing && scheduler.state().held == 0 && scheduler.idle(now) == 0)
@@ -282,6 +289,7 @@ template <class Rules> class Simulation {
       step_rows_ += requests_[scheduler.state().requests[serve::row_of(run.request)].tag].told_by(run);
       reads_prompt_ = reads_prompt_ || !run.decode;
       verdict_.tally.states_loaded += run.load != serve::kNone ? 1u : 0u;
+      verdict_.tally.states_unshelved += run.shelf != serve::kNone ? 1u : 0u;
     }
     verdict_.tally.floor_steps += scheduler.state().floor_slot != serve::kNone ? 1u : 0u;
     ++verdict_.tally.steps;
@@ -387,7 +395,7 @@ template <class Rules> class Simulation {
         t.told_on_prefix += e.value != 0 && requests_[e.tag].tells() ? 1u : 0u;
         if (e.value != 0 && requests_[e.tag].generated != 0) {
           ++t.resumed_on_prefix;
-          t.states_resumed += script_.limits.checkpoints != 0 ? 1u : 0u;
+          t.states_resumed += is_hybrid(script_.limits) ? 1u : 0u;
         }
         break;
       case serve::EventKind::token:
@@ -415,7 +423,7 @@ template <class Rules> class Simulation {
   }
   void digest(const serve::PlannedRun& r) {
     for (const std::uint64_t word : {std::uint64_t{r.slot}, r.request, std::uint64_t{r.begin}, std::uint64_t{r.count},
-                                     std::uint64_t{r.load}, std::uint64_t{r.save}})
+                                     std::uint64_t{r.load}, std::uint64_t{r.shelf}, std::uint64_t{r.save}})
       digest(word);
   }
 

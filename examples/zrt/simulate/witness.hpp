@@ -32,6 +32,8 @@ struct Seen {
   std::uint32_t read = 0;      ///< of these, those that were read
   std::uint32_t computed = 0;  ///< positions that were computed once, or found
   std::uint32_t preemptions = 0;
+  std::uint32_t behind = 0;        ///< position that its slot's state stands behind, or that of the shelf
+  std::uint64_t evictions = 0;     ///< of pages, before it was preempted
   std::uint64_t unread_since = 0;  ///< step
   std::uint64_t unread_at = 0;     ///< nanoseconds
   std::uint64_t arrived = 0;       ///< nanoseconds
@@ -43,6 +45,8 @@ struct Seen {
   bool admitted = false;  ///< once or more
   bool waits = false;
   bool parked = false;   ///< preempted, and its client does not read
+  bool ran = false;      ///< since it was admitted
+  bool shelved = false;  ///< its state waits for it
   bool blocked = false;  ///< its client does not read
   bool stalls = false;   ///< and so the rest of its prompt is not read
   bool silent = false;   ///< no token is drawn
@@ -108,6 +112,9 @@ template <class Rules> class Witness {
   void outcome(Seen& r, std::uint32_t tenant, const serve::PlannedRun& run, const serve::Outcome& o) {
     if (run.drafts != 0) drafts(r, tenant, run, o);
     r.failed = o.failed;
+    r.shelved = false;
+    r.ran = true;
+    r.behind = run.begin + run.count;
     if (o.failed || o.again || !run.sample) return;
     if (o.empty) {
       r.complete = r.stopped = true;
@@ -153,7 +160,7 @@ template <class Rules> class Witness {
       case serve::EventKind::refused:
         return refuse(e, s, answered(e));
       case serve::EventKind::admitted:
-        return admit(requests_[e.tag], e);
+        return admit(requests_[e.tag], e, s);
       case serve::EventKind::token:
         return token(requests_[e.tag], e);
       case serve::EventKind::preempted:
@@ -197,6 +204,7 @@ template <class Rules> class Witness {
     visits(s);
     clients(s);
     ledgers(s);
+    evictions_ = s.pages.evictions();
   }
 
  private:
@@ -299,6 +307,8 @@ template <class Rules> class Witness {
   }
   /// A client reads, or does not.
   void take_note(const serve::Arrival& a) {
+    if (a.kind == serve::ArrivalKind::drop_cache)
+      for (Seen& r : requests_) r.shelved = r.shelved && !r.waits && !r.parked;
     if (a.kind != serve::ArrivalKind::client_blocked && a.kind != serve::ArrivalKind::client_ready) return;
     const auto of = std::ranges::find(requests_, a.subject, &Seen::handle);
     if (of == requests_.end() || a.subject == 0) return;
@@ -502,7 +512,7 @@ template <class Rules> class Witness {
   /// Of what a tenant did not ask for it has no credit.
   void lift(std::uint32_t row) { tenants_[row].service = std::max(tenants_[row].service, time_of(row)); }
 
-  void admit(Seen& r, const serve::StepEvent& e) {
+  void admit(Seen& r, const serve::StepEvent& e, const State& s) {
     take_notes();
     if (!r.waits) return fail("a request that does not wait is admitted");
     if (r.tells() && e.value > r.read) fail("a prefix stands in for logits that are wanted");
@@ -517,8 +527,13 @@ template <class Rules> class Witness {
     --tenants_[row].waiting;
     --waiting_;
     r.computed = std::max(r.computed, e.value);
-    if (e.value % zrt::kPageTokens != 0 || e.value >= r.prompt + r.generated)
+    if (r.shelved && e.value < r.behind && s.pages.evictions() == r.evictions)
+      fail("a preempted request does not go on where its state is");
+    r.shelved = r.shelved && e.value == r.behind;
+    if ((e.value % zrt::kPageTokens != 0 && !r.shelved) || e.value >= r.prompt + r.generated)
       fail("a request is admitted at position " + std::to_string(e.value));
+    r.behind = e.value;
+    r.ran = false;
   }
 
   void token(Seen& r, const serve::StepEvent& e) {
@@ -557,6 +572,7 @@ template <class Rules> class Witness {
     if (tenants_[row].changed != step_) take_notes();
     r.parked = r.is_unread();
     if (!r.parked) wait(r, row);
+    shelve(r);
     // What computes nothing, because of its client or its tenant's rate, yields to anybody.
     Kept& t = tenants_[row];
     const bool goes_on = !r.parked && t.decoded.room(now_, t.quota.decode_tokens_per_s) != 0 &&
@@ -565,6 +581,15 @@ template <class Rules> class Witness {
     if (tenants_[row].service_class == serve::ServiceClass::interactive) fail("an interactive request is preempted");
     if (e.tag == floor_request_) fail("a floor that computes is preempted");
     if (++r.preemptions > 2 && is_highest(row, s)) fail("a request yields again and again to its own class");
+  }
+
+  /// A recurrent model's state is kept for a preempted request, where there is a row for it.
+  void shelve(Seen& r) {
+    if (!is_hybrid(script_.limits) || r.shelved || !r.ran || r.behind == 0) return;
+    const auto taken =
+        std::ranges::count_if(requests_, [](const Seen& other) { return other.shelved && !other.ended; });
+    r.shelved = static_cast<std::uint32_t>(taken) < script_.limits.shelf;
+    r.evictions = evictions_;
   }
 
   void end(Seen& r, const serve::StepEvent& e) {
@@ -1046,6 +1071,7 @@ template <class Rules> class Witness {
   std::string broken_{};
   std::uint64_t step_ = 0;
   std::uint64_t now_ = 0;
+  std::uint64_t evictions_ = 0;  ///< of pages, before the step
   std::uint32_t waiting_ = 0;
   std::uint32_t preempted_ = 0;
   std::uint32_t longest_ = 0;

@@ -322,7 +322,7 @@ template <class B, class Families, class O> class EngineCore {
     if (!identity) return pass(identity);
     auto snapshot = read_snapshot(bytes, *identity, allocator);
     if (!snapshot) return pass(snapshot);
-    const std::uint64_t state = serving_.slots().snapshot_bytes(snapshot->processed);
+    const std::uint64_t state = serving_.slots().bytes_of(serve::SlotPart::all, snapshot->processed);
     if (snapshot->state.size() != state)
       return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(), " bytes of state, expected ",
                   state);

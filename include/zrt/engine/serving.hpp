@@ -18,14 +18,15 @@ namespace zrt::inline ZRT_ABI::detail {
 ///
 /// The scheduler owns the pages of cache groups without a window: their lists are copied to the slot table before a
 /// step. What else a slot has, recurrent state and the pages behind a window, is the slot table's; at page borders it is
-/// copied to a kept state, from which a request resumes.
+/// copied to a kept state, and where its request is preempted to the shelf. From these a request resumes.
 template <class B> class Serving {
  public:
   static constexpr std::uint32_t kNoSlot = serve::kNone;
   using Scheduler = serve::Scheduler<>;
 
   explicit Serving(const Allocator& a) noexcept
-      : requests_(a),
+      : allocator_(a),
+        requests_(a),
         arriving_(a),
         unread_(a),
         turns_(a),
@@ -64,7 +65,12 @@ template <class B> class Serving {
     if (auto r = lent_.resize(std::size_t{sizes.slots} * sizes.pages_per_slot); !r) return r;
     for (std::uint32_t& page : lent_) page = serve::kNoPage;
     if (auto r = make_said(allocator); !r) return r;
-    kept_bytes_ = static_cast<std::size_t>(slots_->own_bytes(sizes.pages_per_slot * kPageTokens));
+    const std::uint32_t last = sizes.pages_per_slot * kPageTokens;
+    kept_bytes_ = bytes_of(serve::SlotPart::own, last);
+    // A window touches a page more where it begins inside of one.
+    for (std::uint32_t i = 0; i < kPageTokens; ++i)
+      if (const std::size_t own = bytes_of(serve::SlotPart::shelved, last - i); own > shelved_bytes_)
+        shelved_bytes_ = own;
     if (auto r = make_kept(allocator); !r) return r;
     if constexpr (serve::kAudits) {
       auto audit = serve::Audit::make(scheduler_->state().limits, allocator);
@@ -85,6 +91,7 @@ template <class B> class Serving {
     slots_.reset();
     said_.reset();
     kept_ = {};
+    shelved_ = {};
   }
   /// Takes the slots of an executor of the same sizes.
   template <class O>
@@ -92,11 +99,15 @@ template <class B> class Serving {
     if (auto r = attach_slots(executor, allocator); !r) return r;
     if (auto r = make_said(allocator); !r) return r;
     if (auto r = make_kept(allocator); !r) return r;
+    if (has_shelf_)
+      if (auto r = make_shelf(); !r) return r;
     scheduler_->admit(true);
     return {};
   }
   /// Bytes of states that wait for whoever resumes from them, and of texts that are guessed from.
-  [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_.size() + (said_ ? said_->bytes() : 0); }
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept {
+    return kept_.size() + shelved_.size() + (said_ ? said_->bytes() : 0);
+  }
 
   [[nodiscard]] Scheduler& scheduler() noexcept { return *scheduler_; }
   [[nodiscard]] serve::SlotTable<B>& slots() noexcept { return *slots_; }
@@ -110,6 +121,8 @@ template <class B> class Serving {
   void pause(ActiveRequest& a, bool on) noexcept {
     a.paused = on;
     has_paused_ = has_paused_ || on;
+    // Without memory for its state a request that loses its slot computes it again.
+    if (on) (void)open_shelf();
     if (a.handle == 0) return;
     serve::Arrival note;
     note.kind = on ? serve::ArrivalKind::client_blocked : serve::ArrivalKind::client_ready;
@@ -119,7 +132,9 @@ template <class B> class Serving {
 
   /// Beside the host.
   [[nodiscard]] std::size_t tenants() const noexcept { return tenants_; }
+  /// Errors: what the scheduler refuses; Errc::out_of_memory for the states of requests that may be preempted now.
   [[nodiscard]] Result<TenantId> create(const TenantQuota& quota) noexcept {
+    if (auto r = open_shelf(); !r) return pass(r);
     auto made = manage(serve::ArrivalKind::create_tenant, {}, quota);
     if (!made) return pass(made);
     ++tenants_;
@@ -264,6 +279,7 @@ template <class B> class Serving {
 
   /// Brings slots and page lists to where a plan has them, and loads kept states.
   [[nodiscard]] Result<void> follow(const serve::StepPlan& plan) noexcept {
+    if (auto r = copy_shelved(); !r) return r;
     for (std::uint32_t slot = 0; slot < owners_.size(); ++slot)
       if (auto r = follow_owner(slot); !r) return r;
     for (std::size_t slot = 0; slot < sequences_.size(); ++slot) sequences_[slot] = nullptr;
@@ -278,11 +294,14 @@ template <class B> class Serving {
   /// Brings the pages of a running slot to where the scheduler has them, and loads the state from which it resumes, if
   /// its first run is still to come.
   [[nodiscard]] Result<void> bring(std::uint32_t slot) noexcept {
+    if (auto r = copy_shelved(); !r) return r;
     slots_->place(slot, scheduler_->pages(slot));
-    const std::uint32_t load = scheduler_->state().work[slot].load;
-    if (load == serve::kNone) return {};
+    const serve::SlotWork& work = scheduler_->state().work[slot];
     const std::uint32_t position = scheduler_->state().slots[slot].position;
-    return slots_->restore_own(slot, position, kept(load, position));
+    if (work.shelf != serve::kNone)
+      return slots_->restore(serve::SlotPart::shelved, slot, position, shelved(work.shelf, position));
+    if (work.load == serve::kNone) return {};
+    return slots_->restore(serve::SlotPart::own, slot, position, kept(work.load, position));
   }
   /// The sequences of the runs by slot, and how many tokens of each are read.
   [[nodiscard]] Span<serve::Sequence* const> sequences() const noexcept { return sequences_.span(); }
@@ -290,7 +309,7 @@ template <class B> class Serving {
   /// Keeps the state behind a run.
   [[nodiscard]] Result<void> keep(const serve::PlannedRun& run) noexcept {
     const std::uint32_t end = run.begin + run.count;
-    return slots_->save_own(run.slot, end, kept(run.save, end));
+    return slots_->save(serve::SlotPart::own, run.slot, end, kept(run.save, end));
   }
 
   /// Gives a request the slot that the scheduler found for its `state`. Errors: Errc::capacity_exceeded.
@@ -301,10 +320,11 @@ template <class B> class Serving {
     const serve::Handle handle = scheduler_->adopt(arrived, request->generated, processed);
     if (handle == 0) return fail(Errc::capacity_exceeded, "no slot is free, or too few pages are");
     take(handle, std::move(request));
+    if (auto r = copy_shelved(); !r) return r;
     const std::uint32_t slot = scheduler_->state().requests[serve::row_of(handle)].slot;
     auto filled = claim(slot);
     slots_->place(slot, scheduler_->pages(slot));
-    if (filled) filled = slots_->restore(slot, processed, state);
+    if (filled) filled = slots_->restore(serve::SlotPart::all, slot, processed, state);
     return filled;
   }
 
@@ -315,6 +335,7 @@ template <class B> class Serving {
     std::uint32_t slot = scheduler_->free_slot();
     while (slot != kNoSlot && owners_[slot] == kLent) slot = scheduler_->free_slot(slot + 1);
     if (slot == kNoSlot) return slot;
+    if (auto r = copy_shelved(); !r) return pass(r);
     if (auto r = vacate(slot); !r) return pass(r);
     if (auto r = slots_->claim(slot); !r) return pass(r);
     owners_[slot] = kLent;
@@ -369,6 +390,30 @@ template <class B> class Serving {
     return {};
   }
 
+  /// Makes room for the states of preempted requests, where the model has any and there is none yet: before there are
+  /// tenants and clients that do not read, nobody is preempted. Errors: Errc::out_of_memory.
+  [[nodiscard]] Result<void> open_shelf() noexcept {
+    if (has_shelf_ || scheduler_->state().limits.shelf == 0) return {};
+    // A model that is not in memory makes it when it is back.
+    if (slots_)
+      if (auto r = make_shelf(); !r) return r;
+    has_shelf_ = true;
+    scheduler_->open_shelf();
+    return {};
+  }
+  [[nodiscard]] Result<void> make_shelf() noexcept {
+    auto shelf = Buffer::zeroed(allocator_, shelved_bytes_ * scheduler_->state().limits.shelf);
+    if (!shelf) return pass(shelf);
+    shelved_ = std::move(*shelf);
+    return {};
+  }
+  /// Copies the states of preempted requests out of their slots, before these are used again.
+  [[nodiscard]] Result<void> copy_shelved() noexcept {
+    return scheduler_->copy_shelved([this](const serve::ShelvedState& state) noexcept {
+      return slots_->save(serve::SlotPart::shelved, state.slot, state.position, shelved(state.row, state.position));
+    });
+  }
+
   static constexpr serve::Handle kLent = ~serve::Handle{0};
 
   [[nodiscard]] serve::SchedulerLimits limits_of(const exec::ExecutorSizes& sizes,
@@ -381,7 +426,8 @@ template <class B> class Serving {
     l.step_tokens = sizes.prefill_tokens;
     l.draft_tokens = options.draft_tokens;
     l.scored_rows = sizes.prefill_rows - sizes.slots;
-    l.recurrent = slots_->own_bytes(kPageTokens) != 0;
+    l.recurrent = slots_->bytes_of(serve::SlotPart::own, kPageTokens) != 0;
+    l.shelf = l.recurrent ? l.slots : 0;
     l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;
     l.key = options.prefix_key;
@@ -446,7 +492,13 @@ template <class B> class Serving {
   }
 
   [[nodiscard]] Span<std::byte> kept(std::uint32_t row, std::uint32_t positions) noexcept {
-    return kept_.span().subspan(row * kept_bytes_, static_cast<std::size_t>(slots_->own_bytes(positions)));
+    return kept_.span().subspan(row * kept_bytes_, bytes_of(serve::SlotPart::own, positions));
+  }
+  [[nodiscard]] Span<std::byte> shelved(std::uint32_t row, std::uint32_t positions) noexcept {
+    return shelved_.span().subspan(row * shelved_bytes_, bytes_of(serve::SlotPart::shelved, positions));
+  }
+  [[nodiscard]] std::size_t bytes_of(serve::SlotPart part, std::uint32_t positions) const noexcept {
+    return static_cast<std::size_t>(slots_->bytes_of(part, positions));
   }
   [[nodiscard]] Span<std::uint32_t> lent(std::uint32_t slot) noexcept {
     return lent_.span().subspan(std::size_t{slot} * pages_per_slot_, pages_per_slot_);
@@ -481,6 +533,7 @@ template <class B> class Serving {
     return known ? Result<void>{} : claim(slot);
   }
 
+  Allocator allocator_;
   std::optional<serve::SlotTable<B>> slots_;
   std::optional<Scheduler> scheduler_;
   std::uint32_t context_ = 0;
@@ -490,7 +543,9 @@ template <class B> class Serving {
   std::size_t tenants_ = 0;  ///< beside the host
   bool has_paused_ = false;
   std::size_t taken_ = 0;
-  std::size_t kept_bytes_ = 0;
+  std::size_t kept_bytes_ = 0;     ///< of a kept state
+  std::size_t shelved_bytes_ = 0;  ///< of one on the shelf
+  bool has_shelf_ = false;
   Vector<Owned<ActiveRequest>> requests_;
   Vector<Owned<ActiveRequest>> arriving_;
   UnreadRequests unread_;
@@ -502,6 +557,7 @@ template <class B> class Serving {
   Vector<std::uint32_t> cuts_;
   Vector<std::uint32_t> lent_;  ///< [slots][pages_per_slot]
   Buffer kept_;
+  Buffer shelved_;
   std::optional<serve::NgramMemory> said_;  ///< of an engine that guesses
   std::optional<serve::Audit> audit_;       ///< in debug builds
   serve::WindowAudit window_audit_;         ///< the same

@@ -63,7 +63,7 @@ template <class B>
                                                       const Allocator& allocator) noexcept {
   Vector<std::byte> out(allocator);
   const std::size_t head = (kSnapshotWords + sequence.tokens.size()) * 4;
-  const std::uint64_t state = slots.snapshot_bytes(sequence.processed);
+  const std::uint64_t state = slots.bytes_of(serve::SlotPart::all, sequence.processed);
   const std::size_t end = head + static_cast<std::size_t>(state);
   if (auto r = out.resize(end + kChecksumBytes); !r) return pass(r);
   std::size_t at = 0;
@@ -82,7 +82,10 @@ template <class B>
                                                         static_cast<std::uint32_t>(sequence.tokens.size())};
   for (std::uint32_t word : words) put(word);
   for (std::uint32_t token : sequence.tokens) put(token);
-  if (auto r = slots.save(sequence.slot, sequence.processed, out.span().subspan(head, end - head)); !r) return pass(r);
+  if (auto r =
+          slots.save(serve::SlotPart::all, sequence.slot, sequence.processed, out.span().subspan(head, end - head));
+      !r)
+    return pass(r);
   const std::uint64_t sum = checksum(out.span().first(end));
   at = end;
   put(static_cast<std::uint32_t>(sum));

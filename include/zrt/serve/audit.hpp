@@ -36,7 +36,8 @@ inline constexpr bool kAudits = false;
 /// 15 a free page is not in the tree: pages(); forget_evicted
 /// 16 a hit has the request's tokens: list(); compare_tokens
 /// 17 a page that is none, or that nobody holds, is neither released, shared nor evicted: SharedPages counts; release_once
-/// 18 kept states and pages of the tree name each other: checkpoints(); free_with_page, pin_checkpoint
+/// 18 kept states and pages of the tree name each other, shelved ones and requests: checkpoints(), shelf();
+///    free_with_page, pin_checkpoint, clear_shelf
 /// 19 all pages are forgotten only where no slot runs: Engine::evict refuses, its scheduler is held to it by the
 ///    simulation of several models (ModelRule::keep_running)
 /// 20 without requests all pages are cached, and none once the cache is dropped: the simulation's end; release_every_page
@@ -66,6 +67,7 @@ class Audit {
     if (auto r = cached(s); !r) return r;
     if (auto r = tree(s); !r) return r;
     if (auto r = checkpoints(s); !r) return r;
+    if (auto r = shelf(s); !r) return r;
     if (auto r = tenants(s); !r) return r;
     if (auto r = requests(s); !r) return r;
     return runs(s);
@@ -91,7 +93,7 @@ class Audit {
       const SlotWork& w = s.work[slot];
       if (w.floor && slot != s.floor_slot) return broken("slot ", slot, " holds a floor that is another's");
       if (w.request == kNone) {
-        if (!(row == SlotRow{}) || w.charge != 0 || w.load != kNone)
+        if (!(row == SlotRow{}) || w.charge != 0 || w.load != kNone || w.shelf != kNone)
           return broken("free slot ", slot, " holds something");
         continue;
       }
@@ -266,12 +268,35 @@ class Audit {
       const std::uint32_t border = s.slots[slot].position / kPageTokens;
       if (w.load != kNone && (border == 0 || rows[w.load].page != s.list(slot)[border - 1]))
         return broken("slot ", slot, " will load a state of another position");
-      if (s.hybrid() && w.load == kNone && w.request != kNone && s.slots[slot].position == w.entered_at &&
-          s.slots[slot].position != 0)
+      if (s.hybrid() && w.load == kNone && w.shelf == kNone && w.request != kNone &&
+          s.slots[slot].position == w.entered_at && s.slots[slot].position != 0)
         return broken("slot ", slot, " begins at ", s.slots[slot].position, " without a state");
     }
     for (const PlannedRun& run : s.runs) writing -= run.save != kNone ? 1u : 0u;
     if (writing != 0) return broken("states that no run writes: ", writing);
+    return {};
+  }
+
+  /// A shelved state and the request that left it name each other; a slot loads that of its request.
+  template <class Rules> [[nodiscard]] Result<void> shelf(const SchedulerState<Rules>& s) noexcept {
+    const auto rows = s.shelf.rows();
+    for (std::uint32_t i = 0; i < rows.size(); ++i)
+      if (rows[i].request != kNone && s.requests[rows[i].request].shelf != i)
+        return broken("row ", i, " of the shelf is of a request that does not know of it");
+    for (std::uint32_t i = 0; i < s.requests.size(); ++i) {
+      const RequestRow& r = s.requests[i];
+      if (r.shelf != kNone && (!r.goes_on() || rows[r.shelf].request != i || rows[r.shelf].position >= r.known()))
+        return broken("request ", i, " has a state on the shelf that is not its own");
+    }
+    for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
+      const SlotWork& w = s.work[slot];
+      if (w.request == kNone) continue;
+      if (w.shelf != s.requests[w.request].shelf || (w.shelf != kNone && w.load != kNone) ||
+          (w.shelf != kNone && rows[w.shelf].position != s.slots[slot].position))
+        return broken("slot ", slot, " will load a shelved state of another request or position");
+    }
+    for (const ShelvedState& copy : s.shelf.copies())
+      if (rows[copy.row].request == kNone) return broken("a copy is wanted of a state that nobody left");
     return {};
   }
 
@@ -380,7 +405,7 @@ class Audit {
           run.begin + run.count - run.drafts > r.known())
         return broken("run ", i, " is not the next of its slot");
       if (run.tokens != r.tokens + run.begin) return broken("run ", i, " reads tokens of another request");
-      if (run.load != w.load) return broken("run ", i, " loads a state that its slot does not");
+      if (run.load != w.load || run.shelf != w.shelf) return broken("run ", i, " loads a state that its slot does not");
       if (run.drafts != 0 && (!run.sample || s.hybrid() || run.begin + run.count >= r.prompt + r.most))
         return broken("run ", i, " has drafts where none may be");
       if (run.begin / kPageTokens < w.in_tree) return broken("run ", i, " writes a page of the tree");

@@ -293,9 +293,9 @@ template <class Rules> class FairAdmission {
   }
 
   /// Lists the pages of the tree that begin as the request does, but never its last token: that one is computed. So are
-  /// positions whose logits the host has still to read.
+  /// positions whose logits the host has still to read. A shelved state goes on behind them, where it is the furthest.
   void take_prefix(std::uint32_t slot) noexcept {
-    const RequestRow& r = s_.requests[s_.work[slot].request];
+    RequestRow& r = s_.requests[s_.work[slot].request];
     const PrefixDomain domain = s_.domain(s_.work[slot].request);
     const std::uint32_t needless = r.tells() && s_.keeps(Rule::tell_all) ? r.told : r.known() - 1;
     const std::uint32_t most = r.shares || r.preemptions != 0 ? needless / kPageTokens : 0;
@@ -310,6 +310,12 @@ template <class Rules> class FairAdmission {
       const bool resumable = !s_.hybrid() || !s_.keeps(Rule::hit_needs_checkpoint) || s_.tree.checkpoint(page) != kNone;
       if (resumable) usable = found + 1;
     }
+    const std::uint32_t behind = r.shelf == kNone ? 0 : s_.shelf.position(r.shelf) / kPageTokens;
+    const bool shelved = r.shelf != kNone && found >= behind && usable <= behind;
+    if (shelved)
+      usable = behind;
+    else
+      s_.unshelve(r);
     for (std::uint32_t i = 0; i < usable; ++i) s_.pages.share(list[i]);
     SlotRow& row = s_.slots[slot];
     row.pages = usable;
@@ -317,8 +323,19 @@ template <class Rules> class FairAdmission {
     row.position = usable * kPageTokens;
     SlotWork& w = s_.work[slot];
     w.in_tree = usable;
+    if (shelved) return take_shelved(slot);
     if (s_.hybrid() && usable != 0) w.load = s_.tree.checkpoint(list[usable - 1]);
     if (w.load != kNone) s_.checkpoints.pin(w.load);
+  }
+  /// Goes on behind the position of the shelved state; the pages before the last border are listed.
+  void take_shelved(std::uint32_t slot) noexcept {
+    SlotRow& row = s_.slots[slot];
+    SlotWork& w = s_.work[slot];
+    w.shelf = s_.requests[w.request].shelf;
+    const std::uint32_t position = s_.shelf.position(w.shelf), tail = position % kPageTokens;
+    if (tail != 0 && s_.keeps(Rule::restore_tail) && s_.add_page(slot))
+      s_.pages.fill(s_.list(slot)[row.pages - 1], tail);
+    row.position = position;
   }
 
   SchedulerState<Rules>& s_;

@@ -39,6 +39,7 @@ struct RequestRow {
   std::uint32_t charged = 0;  ///< positions that fairness has counted, or found in the prefix tree
   std::uint32_t slot = kNone;
   std::uint32_t preemptions = 0;
+  std::uint32_t shelf = kNone;     ///< row of the state with which it was preempted, until a run has loaded it
   std::uint32_t next = kNone;      ///< in the tenant's queue
   std::uint64_t arrived = 0;       ///< nanoseconds
   std::uint64_t last_token = 0;    ///< nanoseconds

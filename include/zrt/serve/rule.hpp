@@ -27,6 +27,10 @@ enum class Rule : std::uint8_t {
   pin_checkpoint,        ///< a checkpoint that a slot will load stays
   hit_needs_checkpoint,  ///< a recurrent model resumes where a state was kept
   save_at_border,        ///< a state is kept exactly at a page border
+  shelve_state,          ///< a preempted request of a recurrent model keeps its state
+  clear_shelf,           ///< until it goes on, or ends
+  restore_tail,          ///< it goes on with the page behind its last page border
+  load_shelf,            ///< and with its state
   reservation_fits,      ///< reservations fit the pool when a tenant is created
   page_quota,            ///< a tenant's pages
   floating_limit,        ///< pages beyond reservations come from the floating part

@@ -10,8 +10,8 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Plans the runs of a step: a token of each slot that decodes, then prompts.
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
-/// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
-/// prompts of a tenant take turns. Prompts keep to the targets of requests of their class and of higher ones, to the
+/// is left goes to prompts in turns of 64 tokens, or of a sixteenth where that is more: the floor's share first, then by
+/// class, and in a class by service. The prompts of a tenant take turns. Prompts keep to the targets of requests of their class and of higher ones, to the
 /// budgets of tenants (FirstTokens), and beside an interactive answer those of lower classes to lower_room(). Where no
 /// prompt is read, slots that decode read their drafts, as many as such an answer bears. A prompt whose logits the host
 /// reads has a row of its own in each step, and shares SchedulerLimits::scored_rows more with others of its kind.
@@ -54,7 +54,11 @@ template <class Rules> class RunPlanner {
   }
 
  private:
-  static constexpr std::uint32_t kTurn = 64;
+  /// Tokens of a turn where prompts have `room`: a step of thousands of tokens looks at its slots no more often.
+  [[nodiscard]] static constexpr std::uint32_t turn_of(std::uint32_t room) noexcept {
+    constexpr std::uint32_t kLeast = 64, kMostTurns = 16;
+    return room / kMostTurns > kLeast ? room / kMostTurns : kLeast;
+  }
 
   [[nodiscard]] static std::uint32_t prefill_room(const SchedulerState<Rules>& s, std::uint32_t tenant) noexcept {
     const TenantRow& t = s.tenants[tenant];
@@ -232,11 +236,12 @@ template <class Rules> class RunPlanner {
 
   /// Shares `room` tokens out in turns, the floor's first.
   void share(std::uint32_t room, bool floor) noexcept {
+    const std::uint32_t most = turn_of(room);
     if (floor) room -= give(s_.floor_slot, floor_room(room, left(s_.floor_slot)), room);
     while (room != 0) {
       const std::uint32_t slot = next();
       if (slot == kNone) break;
-      room -= give(slot, kTurn, room);
+      room -= give(slot, most, room);
     }
   }
 
@@ -357,6 +362,7 @@ template <class Rules> class RunPlanner {
     run.decode = decode;
     run.sample = end - drafts == r.known();
     run.load = w.load;
+    run.shelf = s_.keeps(Rule::load_shelf) ? w.shelf : kNone;
     if (keeps_state_at(slot, end)) run.save = take_checkpoint();
     (void)s_.runs.push_back(run);
     used_ += count;

@@ -178,10 +178,24 @@ template <class Rules = AllRules> class Scheduler {
     s_.admits = on;
     s_.quiet = false;
   }
-  /// Gives back every page that no slot lists: prefixes are forgotten, and states that were kept.
+  /// Gives back every page that no slot lists: prefixes are forgotten, and states that were kept or wait on the shelf.
   void drop_cache() noexcept {
     while (s_.evict_oldest()) {
     }
+    for (RequestRow& r : s_.requests)
+      if (r.shelf != kNone && r.stage != RequestStage::running) s_.unshelve(r);
+  }
+
+  /// Lets preempted requests of a model with state beside its pages go on where they were: the host has memory for the
+  /// SchedulerLimits::shelf states.
+  void open_shelf() noexcept { s_.shelf.open(); }
+  /// Calls `copy(const ShelvedState&)` for each state that is to be copied before anything runs in its slot again. The
+  /// host asks behind whatever may preempt, before it uses a slot. Errors: those of `copy`.
+  template <class Copy> [[nodiscard]] Result<void> copy_shelved(const Copy& copy) noexcept {
+    for (const ShelvedState& state : s_.shelf.copies())
+      if (auto r = copy(state); !r) return r;
+    s_.shelf.copied();
+    return {};
   }
 
   /// Says what time it is to the pages, which count theirs with or without tenants.
@@ -291,7 +305,8 @@ template <class Rules = AllRules> class Scheduler {
     SlotRow& row = s_.slots[run.slot];
     const std::uint32_t request = w.request;
     if (run.load != kNone) s_.checkpoints.unpin(run.load);
-    w.load = kNone;
+    if (w.shelf != kNone) s_.unshelve(s_.requests[request]);
+    w.load = w.shelf = kNone;
     row.speculative_tokens = 0;
     if (outcome.failed) {
       if (run.save != kNone) s_.checkpoints.free(run.save);

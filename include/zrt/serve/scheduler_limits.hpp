@@ -23,11 +23,12 @@ struct SchedulerLimits {
   bool recurrent = false;          ///< a slot has state beside its pages: recurrent layers, or pages behind a window
   std::uint32_t checkpoints = 0;   ///< kept states of such a model; 0: it resumes at its first token
   std::uint32_t checkpoint_pages = 32;  ///< from one kept state to the next in a long text
-  std::uint32_t slow_steps = 256;       ///< that a client may leave a token unread, and
-  std::uint64_t slow_ns = 0;            ///< nanoseconds: it ends where both have passed
-  std::uint32_t floor_patience = 64;    ///< steps that a lower class waits for pages before others stop taking them
-  std::uint32_t model = 0;              ///< the host's number of the model, which slots show and keys of prefixes hold
-  std::uint32_t kv_type = 0;            ///< its number of the type of keys and values: the same
+  std::uint32_t shelf = 0;  ///< states of preempted requests of such a model that go on where they were; see StateShelf
+  std::uint32_t slow_steps = 256;     ///< that a client may leave a token unread, and
+  std::uint64_t slow_ns = 0;          ///< nanoseconds: it ends where both have passed
+  std::uint32_t floor_patience = 64;  ///< steps that a lower class waits for pages before others stop taking them
+  std::uint32_t model = 0;            ///< the host's number of the model, which slots show and keys of prefixes hold
+  std::uint32_t kv_type = 0;          ///< its number of the type of keys and values: the same
   std::uint32_t hash_bits = 64;
   SipKey key{};  ///< random, from the host
 };
@@ -47,6 +48,7 @@ struct SchedulerLimits {
       return fail(Errc::invalid_argument, "a scheduler's ", c.name, " must be 1 to ", kMost, ", found ", c.value);
   if (l.checkpoints > kMost)
     return fail(Errc::invalid_argument, "checkpoints must be at most ", kMost, ", found ", l.checkpoints);
+  if (l.shelf > kMost) return fail(Errc::invalid_argument, "shelf must be at most ", kMost, ", found ", l.shelf);
   if (l.prefix_pages >= l.pages)
     return fail(Errc::invalid_argument, "prefix_pages must leave some of ", l.pages, " pages, found ", l.prefix_pages);
   if (l.step_tokens < l.slots + kPageTokens)

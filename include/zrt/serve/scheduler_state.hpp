@@ -10,6 +10,7 @@
 #include <zrt/serve/scheduler_limits.hpp>
 #include <zrt/serve/shared_pages.hpp>
 #include <zrt/serve/slot_row.hpp>
+#include <zrt/serve/state_shelf.hpp>
 #include <zrt/serve/step_event.hpp>
 #include <zrt/serve/step_pace.hpp>
 #include <zrt/serve/tenant_row.hpp>
@@ -32,7 +33,10 @@ template <class Rules> struct SchedulerState {
     if (!tree) return pass(tree);
     auto checkpoints = Checkpoints::make(l.checkpoints, allocator);
     if (!checkpoints) return pass(checkpoints);
-    SchedulerState s(l, rules, std::move(*pages), std::move(*tree), std::move(*checkpoints), allocator);
+    auto shelf = StateShelf::make(l.shelf, allocator);
+    if (!shelf) return pass(shelf);
+    SchedulerState s(l, rules, std::move(*pages), std::move(*tree), std::move(*checkpoints), std::move(*shelf),
+                     allocator);
     s.list_pages = pages_for(l.context);
     const std::size_t requests = std::size_t{l.queue} + l.slots + l.slots;
     if (auto r = s.tenants.resize(l.tenants); !r) return pass(r);
@@ -60,6 +64,7 @@ template <class Rules> struct SchedulerState {
   SharedPages pages;
   PrefixTree<Rules> tree;
   Checkpoints checkpoints;
+  StateShelf shelf;
   PageBudget budget;
   StepPace pace{};
   Vector<TenantRow> tenants;
@@ -324,12 +329,27 @@ template <class Rules> struct SchedulerState {
     enqueue(request);
   }
 
+  /// Keeps a slot's state for its request, which is preempted. One that no run has loaded yet stays where it is.
+  void shelve(std::uint32_t slot) noexcept {
+    const SlotWork& w = work[slot];
+    const std::uint32_t position = slots[slot].position;
+    if (!hybrid() || w.shelf != kNone || w.load != kNone || position == 0 || !keeps(Rule::shelve_state)) return;
+    const std::uint32_t tail = position % kPageTokens == 0 ? kNone : list(slot)[position / kPageTokens];
+    requests[w.request].shelf = shelf.put(w.request, {slot, 0, position, tail});
+  }
+  /// A request has no use for its shelved state any more.
+  void unshelve(RequestRow& r) noexcept {
+    if (r.shelf != kNone && keeps(Rule::clear_shelf)) shelf.free(r.shelf);
+    r.shelf = kNone;
+  }
+
   /// Takes a running request out of its slot; it resumes where it was. Pages that nobody else may find are the request's
-  /// own until it ends, so that what it has computed is not lost. A state beside the pages is kept for shared ones alone.
+  /// own until it ends, so that what it has computed is not lost.
   void preempt(std::uint32_t slot) noexcept {
     const std::uint32_t request = work[slot].request;
     RequestRow& r = requests[request];
-    if (!r.shares && !hybrid()) share_pages(slot);
+    shelve(slot);
+    if (!r.shares && (!hybrid() || r.shelf != kNone)) share_pages(slot);
     leave_slot(request);
     ++r.preemptions;
     if (!keeps(Rule::tell_once)) r.told = 0;
@@ -365,6 +385,7 @@ template <class Rules> struct SchedulerState {
     tell(EventKind::ended, request, r.generated, reason);
     if (!keeps(Rule::end_once) && reason == EndReason::cancelled) tell(EventKind::ended, request, r.generated, reason);
     if (r.holds_token) --held;
+    unshelve(r);
     free_row(request);
   }
   /// Gives back the row of a request that is nowhere.
@@ -429,13 +450,14 @@ template <class Rules> struct SchedulerState {
   }
 
  private:
-  SchedulerState(const SchedulerLimits& l, Rules r, SharedPages p, PrefixTree<Rules> t, Checkpoints c,
+  SchedulerState(const SchedulerLimits& l, Rules r, SharedPages p, PrefixTree<Rules> t, Checkpoints c, StateShelf sh,
                  const Allocator& a) noexcept
       : limits(l),
         rules(r),
         pages(std::move(p)),
         tree(std::move(t)),
         checkpoints(std::move(c)),
+        shelf(std::move(sh)),
         budget(l.pages, l.prefix_pages),
         tenants(a),
         sessions(a),

@@ -32,6 +32,8 @@ class SharedPages {
   [[nodiscard]] std::uint32_t cached() const noexcept { return cached_; }
   /// Releases, shares and evictions of pages that were not to be had: always 0, as audits check.
   [[nodiscard]] std::uint32_t misuses() const noexcept { return misuses_; }
+  /// Cached pages that were forgotten.
+  [[nodiscard]] std::uint64_t evictions() const noexcept { return evictions_; }
 
   /// Takes a free page for a slot; kNone when there is none.
   [[nodiscard]] std::uint32_t take(PrefixScope scope, std::uint32_t slot) noexcept {
@@ -76,6 +78,7 @@ class SharedPages {
       times_.lifetime.add(now_ - used_[page].first);
       times_.idle.add(now_ - used_[page].last);
     }
+    ++evictions_;
     unlink(page);
     free(page);
   }
@@ -143,6 +146,7 @@ class SharedPages {
   std::uint32_t cached_ = 0;
   std::uint32_t misuses_ = 0;
   std::uint64_t releases_ = 0;
+  std::uint64_t evictions_ = 0;
   std::uint64_t now_ = 0;
   PageTimes times_{};
 };

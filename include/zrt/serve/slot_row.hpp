@@ -43,6 +43,7 @@ struct SlotWork {
   std::uint32_t charge = 0;      ///< pages that count against the tenant, listed or set aside
   std::uint32_t in_tree = 0;     ///< leading pages of the list that are nodes of the prefix tree
   std::uint32_t load = kNone;    ///< the checkpoint that its first run loads
+  std::uint32_t shelf = kNone;   ///< the row of the shelf that its first run loads
   std::uint32_t entered_at = 0;  ///< position at admission
   std::uint64_t admitted = 0;    ///< step
   std::uint32_t idle = 0;        ///< steps in which its client or its tenant's rate held it up, less others

@@ -9,6 +9,13 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
+/// What of a slot is copied, to go on from it.
+enum class SlotPart : std::uint8_t {
+  all,      ///< what the rows behind a position see
+  own,      ///< of that what no other slot may list: all but the pages of groups without a window
+  shelved,  ///< `own`, and the pages behind the last page border
+};
+
 /// Slots of an executor's states. Every event goes through kLifecycleMatrix, for every state.
 ///
 /// A cache group has one pool and one list of pages per slot. Where the group has a window, a list slides with its
@@ -142,55 +149,27 @@ template <class B> class SlotTable {
     return {};
   }
 
-  /// Bytes of a snapshot of `positions` positions: what the rows behind them see.
-  [[nodiscard]] std::uint64_t snapshot_bytes(std::uint32_t positions) const noexcept {
+  /// Bytes of a part of what a slot has behind `positions` positions.
+  [[nodiscard]] std::uint64_t bytes_of(SlotPart part, std::uint32_t positions) const noexcept {
     std::uint64_t bytes = 0;
-    for (const StateDescriptor& d : states_->descriptors()) {
-      const std::uint64_t pages = pages_for(positions) - first_page(window_of(d.info), positions);
-      bytes += d.size_bytes * (d.lifecycle == StateLifecycle::kv_paged ? pages : 1);
-    }
+    for (const StateDescriptor& d : states_->descriptors())
+      bytes += d.size_bytes * units_of(part, d, positions).count();
     return bytes;
   }
-  /// Copies a slot's state out, state by state, page by page; `to` holds snapshot_bytes(positions).
+  /// Copies a part of a slot out, state by state, page by page; `to` holds bytes_of(part, positions).
   ///
   /// Errors: Errc::invalid_state where the slot lacks a page of them; the device's own.
-  [[nodiscard]] Result<void> save(std::uint32_t slot, std::uint32_t positions, Span<std::byte> to) noexcept {
-    return each_unit(slot, positions, to, [&](auto& state, std::uint32_t unit, Span<std::byte> bytes) {
+  [[nodiscard]] Result<void> save(SlotPart part, std::uint32_t slot, std::uint32_t positions,
+                                  Span<std::byte> to) noexcept {
+    return each_unit(part, slot, positions, to, [&](auto& state, std::uint32_t unit, Span<std::byte> bytes) {
       return device_->read_unit(state, unit, bytes);
     });
   }
-  /// Bytes of a slot's state beside the pages of groups without a window, behind `positions` positions.
-  [[nodiscard]] std::uint64_t own_bytes(std::uint32_t positions) const noexcept {
-    std::uint64_t bytes = 0;
-    for (const StateDescriptor& d : states_->descriptors()) {
-      if (!is_own(d)) continue;
-      const std::uint64_t pages = pages_for(positions) - first_page(window_of(d.info), positions);
-      bytes += d.size_bytes * (d.lifecycle == StateLifecycle::kv_paged ? pages : 1);
-    }
-    return bytes;
-  }
-  /// Copies that state out. Errors: those of save.
-  [[nodiscard]] Result<void> save_own(std::uint32_t slot, std::uint32_t positions, Span<std::byte> to) noexcept {
-    return each_unit(
-        slot, positions, to,
-        [&](auto& state, std::uint32_t unit, Span<std::byte> bytes) { return device_->read_unit(state, unit, bytes); },
-        true);
-  }
-  /// Fills a slot with it. Errors: those of restore.
-  [[nodiscard]] Result<void> restore_own(std::uint32_t slot, std::uint32_t positions,
-                                         Span<const std::byte> from) noexcept {
+  /// Fills that part of a slot; its pages have been reserved. Errors: those of advance and save.
+  [[nodiscard]] Result<void> restore(SlotPart part, std::uint32_t slot, std::uint32_t positions,
+                                     Span<const std::byte> from) noexcept {
     if (auto r = advance(slot, positions); !r) return r;
-    return each_unit(
-        slot, positions, from,
-        [&](auto& state, std::uint32_t unit, Span<const std::byte> bytes) {
-          return device_->write_unit(state, unit, bytes);
-        },
-        true);
-  }
-  /// Fills a slot from a snapshot; its pages have been reserved. Errors: those of advance and save.
-  [[nodiscard]] Result<void> restore(std::uint32_t slot, std::uint32_t positions, Span<const std::byte> from) noexcept {
-    if (auto r = advance(slot, positions); !r) return r;
-    return each_unit(slot, positions, from, [&](auto& state, std::uint32_t unit, Span<const std::byte> bytes) {
+    return each_unit(part, slot, positions, from, [&](auto& state, std::uint32_t unit, Span<const std::byte> bytes) {
       return device_->write_unit(state, unit, bytes);
     });
   }
@@ -243,6 +222,17 @@ template <class B> class SlotTable {
         first_seen_(a),
         used_(a) {}
 
+  /// Units of a state: pages by their index in the sequence, or the slot's block.
+  struct Units {
+    std::uint32_t from = 0, to = 0;
+    [[nodiscard]] std::uint64_t count() const noexcept { return to - from; }
+  };
+  [[nodiscard]] static Units units_of(SlotPart part, const StateDescriptor& d, std::uint32_t positions) noexcept {
+    if (d.lifecycle != StateLifecycle::kv_paged) return {0, 1};
+    const std::uint32_t end = pages_for(positions);
+    if (part == SlotPart::all || is_own(d)) return {first_page(window_of(d.info), positions), end};
+    return {part == SlotPart::own ? end : positions / kPageTokens, end};
+  }
   /// Whether a slot has the state to itself: pages of groups without a window are shared by prefixes.
   [[nodiscard]] static bool is_own(const StateDescriptor& d) noexcept {
     return d.lifecycle != StateLifecycle::kv_paged || window_of(d.info) != 0;
@@ -272,18 +262,15 @@ template <class B> class SlotTable {
   }
 
   template <class Byte, class Copy>
-  [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, Span<Byte> bytes, Copy copy,
-                                       bool own_only = false) noexcept {
+  [[nodiscard]] Result<void> each_unit(SlotPart part, std::uint32_t slot, std::uint32_t positions, Span<Byte> bytes,
+                                       Copy copy) noexcept {
     if (auto r = check_held(slot, positions); !r) return r;
     const auto descriptors = states_->descriptors();
     for (std::size_t id = 0; id < descriptors.size(); ++id) {
       const StateDescriptor& d = descriptors[id];
-      if (own_only && !is_own(d)) continue;
-      const bool paged = d.lifecycle == StateLifecycle::kv_paged;
-      const std::uint32_t from = paged ? first_page(window_of(d.info), positions) : slot;
-      const std::uint32_t to = paged ? pages_for(positions) : slot + 1;
-      for (std::uint32_t i = from; i < to; ++i) {
-        const std::uint32_t unit = paged ? ids(d.info.group, slot)[i] : i;
+      const Units units = units_of(part, d, positions);
+      for (std::uint32_t i = units.from; i < units.to; ++i) {
+        const std::uint32_t unit = d.lifecycle == StateLifecycle::kv_paged ? ids(d.info.group, slot)[i] : slot;
         if (auto r = copy(states_->state(id), unit, bytes.first(d.size_bytes)); !r) return r;
         bytes = bytes.subspan(d.size_bytes);
       }

@@ -16,7 +16,7 @@ enum class EventKind : std::uint8_t {
   session_closed,
   accepted,  ///< a request waits
   refused,   ///< an arrival came to nothing: see Refusal
-  admitted,  ///< a request has a slot; `value` is its position: tokens found in the prefix tree
+  admitted,  ///< a request has a slot; `value` is its position: tokens found in the prefix tree, or where it was preempted
   token,     ///< `value` is the token
   preempted,
   ended,  ///< see EndReason
@@ -98,9 +98,10 @@ struct PlannedRun {
   std::uint32_t drafts = 0;               ///< of these, guesses at the end: a token is drawn behind each, too
   const std::uint32_t* tokens = nullptr;  ///< of position `begin`
   bool decode = false;
-  bool sample = false;         ///< a token is drawn behind the last one
-  std::uint32_t load = kNone;  ///< the checkpoint to load before the run
-  std::uint32_t save = kNone;  ///< the checkpoint to write behind it
+  bool sample = false;          ///< a token is drawn behind the last one
+  std::uint32_t load = kNone;   ///< the checkpoint to load before the run
+  std::uint32_t shelf = kNone;  ///< or the row of the shelf, with the page behind the last border
+  std::uint32_t save = kNone;   ///< the checkpoint to write behind it
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve
