@@ -30,6 +30,14 @@ struct PlanSplit {
   Vector<PartsUsing> states;   ///< by state: of one part each
 };
 
+/// Layers of a plan, of whose instructions `of_instruction` says the layer.
+[[nodiscard]] inline std::uint32_t layer_count(Span<const std::uint32_t> of_instruction) noexcept {
+  std::uint32_t count = 0;
+  for (const std::uint32_t layer : of_instruction)
+    if (layer != kNoLayer && layer >= count) count = layer + 1;
+  return count;
+}
+
 namespace detail {
 
 /// The first instruction of the last `last_layers` of `layers` layers; that behind all layers for none.
@@ -56,8 +64,7 @@ namespace detail {
   auto of_instruction = plan::layers(plan);
   if (!of_instruction) return pass(of_instruction);
   PlanSplit out(plan.allocator);
-  for (const std::uint32_t layer : *of_instruction)
-    if (layer != kNoLayer && layer >= out.layers) out.layers = layer + 1;
+  out.layers = layer_count(of_instruction->span());
   if (out.layers == 0) return fail(Errc::invalid_argument, "the plan has no layers between which it could be cut");
   if (last_layers > out.layers)
     return fail(Errc::invalid_argument, last_layers, " layers are asked for, the model has ", out.layers);

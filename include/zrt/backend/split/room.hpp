@@ -12,11 +12,12 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::split {
 
-/// Bytes of all registers that are alive at once, at most: an arena without its workspaces.
+/// Bytes of all registers that are alive at once, at most: an arena without its workspaces. With `keeps_values` all of
+/// them live to the end.
 ///
 /// Errors: Errc::size_overflow.
-[[nodiscard]] inline Result<std::uint64_t> most_alive(const plan::CompiledPlan& compiled,
-                                                      const Extents& bounds) noexcept {
+[[nodiscard]] inline Result<std::uint64_t> most_alive(const plan::CompiledPlan& compiled, const Extents& bounds,
+                                                      bool keeps_values) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;
   const plan::LivenessMap& live = compiled.liveness;
   CheckedSize now = 0, most = 0;
@@ -34,6 +35,7 @@ namespace zrt::inline ZRT_ABI::split {
     }
     if (!now.ok()) break;
     if (now.raw() > most.raw()) most = now;
+    if (keeps_values) continue;
     for (const plan::RegisterRef reg : live.kill_after_instruction(i)) {
       const auto bytes = plan::register_bytes(plan.registers[plan::index(reg)], bounds);
       if (!bytes) return pass(bytes);
@@ -60,7 +62,7 @@ namespace zrt::inline ZRT_ABI::split {
     if (split.states[i].last)
       sum = sum + CheckedSize(plan.states[i].size_bytes) * CheckedSize(sizes.units_of(plan.states[i]));
   for (const Extents& bounds : {sizes.prefill, sizes.decode}) {
-    const auto arena = most_alive(compiled, bounds);
+    const auto arena = most_alive(compiled, bounds, sizes.keeps_values);
     if (!arena) return pass(arena);
     sum = sum + *arena;
   }
@@ -70,23 +72,28 @@ namespace zrt::inline ZRT_ABI::split {
 /// Cuts a plan so that as many of its layers as `room` bytes hold are in the last part. One part in 16 is left for
 /// workspaces, commands, and the padding of weights.
 ///
-/// Errors: those of plan::split; Errc::out_of_memory where the room is too small for what follows the layers.
+/// Errors: those of plan::split, where no cut is possible; Errc::out_of_memory where the room is too small for the smallest
+/// last part.
 [[nodiscard]] inline Result<plan::PlanSplit> split_to_fit(const plan::CompiledPlan& compiled,
                                                           const exec::PlanSizes& sizes, std::uint64_t room) noexcept {
-  auto tail = plan::split(compiled.plan, 0, sizes.keeps_values);
-  if (!tail) return tail;
+  const auto of_instruction = plan::layers(compiled.plan);
+  if (!of_instruction) return pass(of_instruction);
   std::uint64_t least = 0;
-  for (std::uint32_t layers = tail->layers + 1; layers-- != 0;) {
+  bool cut = false;
+  for (std::uint32_t layers = plan::layer_count(of_instruction->span()) + 1; layers-- != 0;) {
     auto split = plan::split(compiled.plan, layers, sizes.keeps_values);
-    // Layers with common keys and values stay together.
-    if (!split && split.error().code() == Errc::stage_handoff && layers != 0) continue;
+    // Layers with common keys and values stay together; a plan may begin or end with a layer.
+    const bool passed =
+        !split && (split.error().code() == Errc::stage_handoff || split.error().code() == Errc::invalid_argument);
+    if (passed && (layers != 0 || cut)) continue;
     if (!split) return split;
+    cut = true;
     const auto bytes = bytes_of_last(compiled, *split, sizes);
     if (!bytes) return pass(bytes);
     least = *bytes;
     if (*bytes <= room - room / 16) return split;
   }
-  return fail(Errc::out_of_memory, "the device has room for ", room, " bytes, what follows the layers needs ", least);
+  return fail(Errc::out_of_memory, "the device has room for ", room, " bytes, the smallest last part needs ", least);
 }
 
 }  // namespace zrt::inline ZRT_ABI::split
