@@ -49,5 +49,11 @@ static_assert(kForm<DType::q8_1>.scale == DType::f32 && kForm<DType::q8_1>.has_o
 static_assert(kForm<DType::q8_1>.bits == 8 && kForm<DType::q8_1>.lowest == 0);
 static_assert(!zrt::cpu::Packable<zrt::quant::Layout<DType::q8_k>>);
 
+// Factors that fit half a byte take a whole one beside codes of four bits, whose loops read whole ones.
+struct SmallFactors : zrt::quant::Layout<DType::q4_k> {
+  static constexpr std::int32_t kMostFactor = 15;
+};
+static_assert(!zrt::cpu::detail::packed_form<SmallFactors>().half_factors);
+
 }  // namespace
 }  // namespace packed_layouts_test

@@ -45,13 +45,14 @@ template <class L> [[nodiscard]] consteval PackedForm packed_form() noexcept {
   form.run = L::kRun;
   form.has_offset = L::kHasOffset;
   if (L::kRun == 256) form.part = L::kPart < 32 ? 16 : 32;
-  if constexpr (L::kHasOffset && requires { L::kMostFactor; })
-    form.half_factors = L::kLeastFactor >= 0 && L::kMostFactor < 16;
   constexpr quant::CodeForm kCodes = quant::level_form<L>();
   form.levels = kCodes.levels;
   form.lowest = kCodes.lowest;
   form.bits = kCodes.bits;
   form.scale = packed_scale<L>();
+  // The loops of few rows look for half factors beside codes of two bits alone.
+  if constexpr (L::kHasOffset && requires { L::kMostFactor; })
+    form.half_factors = form.bits == 2 && L::kLeastFactor >= 0 && L::kMostFactor < 16;
   return form;
 }
 
