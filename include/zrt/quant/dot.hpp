@@ -22,9 +22,8 @@ template <class T> [[nodiscard]] constexpr T reduce_tree(T* lanes) noexcept {
 
 /// The dot product of `n` values in the order `dot16`.
 ///
-/// The axis counts as padded with zeros to a multiple of 16: lane i mod 16 is fma(a_i, b_i, lane)
-/// in index order from +0, and the lanes are summed by reduce_tree. A padded position adds +0 to a
-/// lane, which changes no lane, because a chain that starts at +0 never becomes -0.
+/// Lane i mod 16 is fma(a_i, b_i, lane) in index order from +0, and the lanes are summed by reduce_tree. Where the axis
+/// ends amid sixteen, padding adds -0, which changes no lane; +0 would change one whose products underflowed to -0.
 [[nodiscard]] constexpr float dot16(const float* a, const float* b, std::uint64_t n) noexcept {
   float lanes[16]{};
   std::uint64_t i = 0;

@@ -282,7 +282,8 @@ class PlaneProduct {
     std::fill(zeros, planes + copies, 0.0f);
     for (std::uint64_t k = 0; k < padded_depth(s); ++k)
       at[k] = k < s.depth() ? k / s.window * s.plane + s.tap_at(k % s.window) : s.channels * s.plane;
-    std::fill(w, w + padded_depth(s), 0.0f);
+    // Times the plane of zeros -0, which changes no sum.
+    std::fill(w, w + padded_depth(s), -0.0f);
 
     const std::size_t last = s.patches.spatial - 1u;
     const std::uint64_t lines = last == 0 ? 1 : s.out[last - 1];

@@ -25,6 +25,12 @@ inline constexpr std::size_t kTileWeights = kIsa == Isa::v4 ? 6 : kIsa == Isa::v
 /// Weight rows at once for a single activation row: enough sums to hide the latency of an fma.
 inline constexpr std::size_t kVectorWeights = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
 
+/// The first `count` elements, and -0 behind them: times +0 it is -0, which changes no sum. A sum of products that underflow
+/// is -0, to which +0 gives +0.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_or_pad(const float* x, std::size_t count) noexcept {
+  return select(first_lanes(count), load_first(x, count), splat(-0.0f));
+}
+
 /// Adds the products of elements first..last-1, first a multiple of 16, to the lanes of each pair.
 template <class W, std::size_t kT, std::size_t kN>
 ZRT_ALWAYS_INLINE void dot16_add(const float* const* x_rows, const std::byte* const* w_rows, std::uint32_t first,
@@ -45,7 +51,7 @@ ZRT_ALWAYS_INLINE void dot16_add(const float* const* x_rows, const std::byte* co
   if (k < last) {
     const std::size_t rest = last - k;
     F32 activation[kT];
-    ZRT_UNROLL (t, kT) activation[t] = load_first(x[t] + k, rest);
+    ZRT_UNROLL (t, kT) activation[t] = load_or_pad(x[t] + k, rest);
     ZRT_UNROLL (n, kN) {
       const F32 weight = W::load_rest(w[n], k, rest);
       ZRT_UNROLL (t, kT) sum[t * kN + n] = fma(weight, activation[t], sum[t * kN + n]);

@@ -43,7 +43,7 @@ struct PanelProduct {
 
 /// One row of weights over planes that lie padded.
 struct TapSums {
-  const float* w;           ///< padded with zeros to a multiple of 16
+  const float* w;           ///< padded with -0 to a multiple of 16
   const std::uint64_t* at;  ///< where each tap begins; that of the padding are zeros
   std::uint64_t depth;
   const float* planes;
