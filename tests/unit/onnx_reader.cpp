@@ -439,6 +439,21 @@ double seconds(const std::string& file) {
   return least;
 }
 
+TEST(OnnxReader, TransposedConvolutionsHaveUpToSixAxes) {
+  const std::vector<std::string> operands{
+      input("x", kFloat, {1, 1, 2}) + input("w", kFloat, {1, 1, 3}),
+      input("x", kFloat, {1, 1, 2, 2}) + input("w", kFloat, {1, 1, 3, 3}),
+      input("x", kFloat, {1, 1, 2, 2, 2}) + input("w", kFloat, {1, 1, 3, 3, 3}),
+      input("x", kFloat, {1, 1, 2, 2, 2, 2}) + input("w", kFloat, {1, 1, 3, 3, 3, 3}),
+      input("x", kFloat, {1, 1, 2, 2, 2, 2, 2}) + input("w", kFloat, {1, 1, 3, 3, 3, 3, 3}),
+      input("x", kFloat, {1, 1, 2, 2, 2, 2, 2, 2}) + input("w", kFloat, {1, 1, 3, 3, 3, 3, 3, 3}),
+  };
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto program = read(model(operands[i] + node("ConvTranspose", {"x", "w"}, {"z"}) + output("z")));
+    EXPECT_TRUE(program) << i + 1 << " axes: " << program.error().text();
+  }
+}
+
 TEST(OnnxReader, TakesTimeInProportionToTheNodes) {
   const double few = seconds(chain(4000));
   const double many = seconds(chain(16000));

@@ -244,8 +244,8 @@ inline void col2im(NodeCall& n) noexcept {
   return reshape(transpose(reshape(concat(phases.span(), 0, n.b()), apart), order), joined);
 }
 
-/// By the phases of its strides, or, with dilation or pads that add elements, a convolution over x with holes between
-/// its elements; the window is turned around.
+/// By the phases of its strides, or, with more than three axes, dilation or pads that add elements, a convolution over x
+/// with holes between its elements; the window is turned around.
 inline void conv_transpose(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   Tensor weights = n.in(1);
@@ -272,7 +272,8 @@ inline void conv_transpose(NodeCall& n) noexcept {
   IntList first = low;
   IntList sizes = xs;
   IntList extents;
-  bool by_phases = product(strides) >= 1 && product(strides) <= 64;
+  // Phases have an axis of their own for each stride.
+  bool by_phases = 2 * spatial + 2 <= kMaxRank && product(strides) >= 1 && product(strides) <= 64;
   for (std::size_t i = 0; i < spatial; ++i) {
     const std::int64_t span = span_of(size[i], dilations[i]);
     const std::int64_t whole = (xs[i + 2] - 1) * strides[i] + span + extra[i];
