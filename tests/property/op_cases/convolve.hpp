@@ -38,7 +38,7 @@ template <> struct OpCases<zrt::ops::Convolve> {
       shape = shape.appended(span + (deep ? 16 : r.between(0, spatial == 3 ? 4 : r.chance() ? 6 : 36)));
     }
     if (r.chance()) c.params.patches.pad_value[3] = 0x3f;
-    // Numbers: any bits make nearly every sum of this length a NaN, and one NaN equals another. Some products underflow.
+    // Numbers: any bits make nearly every sum of this length a NaN, and one NaN equals another.
     const bool underflow = r.between(0, 7) == 0;
     c.in[0] = underflow ? f32(r, b, shape.appended(1), 1e-30f, 2e-30f) : f32(r, b, shape.appended(1));
     const Shape patches = Op::patches_type({DType::f32, c.in[0].type.shape}, c.params).shape;

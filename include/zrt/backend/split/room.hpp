@@ -72,8 +72,8 @@ namespace zrt::inline ZRT_ABI::split {
 /// Cuts a plan so that as many of its layers as `room` bytes hold are in the last part. One part in 16 is left for
 /// workspaces, commands, and the padding of weights.
 ///
-/// Errors: those of plan::split, where no cut is possible; Errc::out_of_memory where the room is too small for the smallest
-/// last part.
+/// Errors: those of plan::split, where no cut is possible; Errc::out_of_memory where the room is too small for the
+/// smallest last part.
 [[nodiscard]] inline Result<plan::PlanSplit> split_to_fit(const plan::CompiledPlan& compiled,
                                                           const exec::PlanSizes& sizes, std::uint64_t room) noexcept {
   const auto of_instruction = plan::layers(compiled.plan);

@@ -244,8 +244,8 @@ inline void col2im(NodeCall& n) noexcept {
   return reshape(transpose(reshape(concat(phases.span(), 0, n.b()), apart), order), joined);
 }
 
-/// By the phases of its strides, or, with more than three axes, dilation or pads that add elements, a convolution over x
-/// with holes between its elements; the window is turned around.
+/// By the phases of its strides, or, with more than three axes, dilation or pads that add elements, a convolution over
+/// x with holes between its elements; the window is turned around.
 inline void conv_transpose(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   Tensor weights = n.in(1);

@@ -25,8 +25,8 @@ inline constexpr std::size_t kTileWeights = kIsa == Isa::v4 ? 6 : kIsa == Isa::v
 /// Weight rows at once for a single activation row: enough sums to hide the latency of an fma.
 inline constexpr std::size_t kVectorWeights = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
 
-/// The first `count` elements, and -0 behind them: times +0 it is -0, which changes no sum. A sum of products that underflow
-/// is -0, to which +0 gives +0.
+/// The first `count` elements, and -0 behind them: times +0 it is -0, which changes no sum. A sum of products that
+/// underflow may be -0, to which +0 gives +0.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_or_pad(const float* x, std::size_t count) noexcept {
   return select(first_lanes(count), load_first(x, count), splat(-0.0f));
 }
