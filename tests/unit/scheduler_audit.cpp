@@ -38,6 +38,7 @@ struct Tables {
     SchedulerLimits l = four_slots();
     l.checkpoints = checkpoints;
     l.recurrent = checkpoints != 0;
+    l.shelf = l.recurrent ? l.slots : 0;
     return l;
   }
 
@@ -166,6 +167,13 @@ TEST(SchedulerAudit, FindsRunsOfOtherTokensAndStates) {
   static constexpr std::array<std::uint32_t, 128> kOther{};
   expect_found("reads tokens of another request", [](Tables& t) { t.state().runs[0].tokens = kOther.data(); });
   expect_found("loads a state that its slot does not", [](Tables& t) { t.state().runs[0].load = 0; }, 6);
+}
+
+TEST(SchedulerAudit, FindsShelvedStatesThatAreNobodysOrAnothers) {
+  expect_found(
+      "has a state on the shelf that is not its own", [](Tables& t) { t.request(RequestStage::waiting).shelf = 0; }, 6);
+  expect_found(
+      "will load a shelved state of another request", [](Tables& t) { t.state().work[t.busy()].shelf = 0; }, 6);
 }
 
 TEST(SchedulerAudit, FindsRatesThatDoNotAddUp) {
