@@ -19,6 +19,13 @@ ZRT_INLINE Lane own_lane(void) {
   const Lane lane = {lane_id(), 0};
   return lane;
 }
+/// The lane's row among those from `first` on, of which `count` are there: the first is in the wave's first group. Lanes
+/// without a row have the last one again: nothing more is read.
+ZRT_INLINE Lane lane_from(uint first, uint count) {
+  const uint mine = first + least(lane_id(), count - 1);
+  const Lane lane = {mine % GROUP_ROWS, mine / GROUP_ROWS - first / GROUP_ROWS};
+  return lane;
+}
 
 typedef struct {
   global const float* bias;  // may be absent
@@ -72,10 +79,7 @@ ZRT_INLINE ExpertRows expert_rows(ExpertOperands operands, ExpertShape shape) {
   r.has_row = r.row < shape.rows;
   const uint first = r.expert * shape.stride + shape.first + begin;
   r.group = first / GROUP_ROWS;
-  // Lanes without a row have the last one again: nothing more is read.
-  const uint mine = first + least(lane_id(), shape.rows - 1 - begin);
-  r.lane.row = mine % GROUP_ROWS;
-  r.lane.skip = mine / GROUP_ROWS - r.group;
+  r.lane = lane_from(first, shape.rows - begin);
   return r;
 }
 

@@ -28,7 +28,7 @@ template <class O> bool is_taken_by_rows(std::size_t weight) {
   if constexpr (RoundsActivations<O>)
     for (const auto& act : O::act_fields)
       if (act.weight == weight) return true;
-  return std::is_same_v<O, ops::Embedding>;
+  return std::is_same_v<O, ops::Embedding> || std::is_same_v<O, ops::LoraAdd>;
 }
 
 /// That a card computes the case: it has kernels for the types of weights and pages, and the rows that kernels take as a

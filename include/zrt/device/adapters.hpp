@@ -10,6 +10,7 @@
 #include <zrt/device/adapters/linear.hpp>
 #include <zrt/device/adapters/linear_heads.hpp>
 #include <zrt/device/adapters/lm_head.hpp>
+#include <zrt/device/adapters/lora_add.hpp>
 #include <zrt/device/adapters/moe_down_acc.hpp>
 #include <zrt/device/adapters/moe_gate_topk.hpp>
 #include <zrt/device/adapters/moe_gate_up.hpp>

@@ -23,7 +23,7 @@ struct KernelAbi {
 };
 
 /// Every kernel of kernels/: one line per family.
-inline constexpr std::array<KernelAbi, 37> kKernelAbi{{
+inline constexpr std::array<KernelAbi, 38> kKernelAbi{{
     {"embedding", KernelTypes::plain, true, 3, 12, 256},
     {"embedding", KernelTypes::blocks, true, 3, 12, 256},
     {"embedding", KernelTypes::planes, true, 3, 12, 256},
@@ -49,6 +49,7 @@ inline constexpr std::array<KernelAbi, 37> kKernelAbi{{
     {"experts", KernelTypes::plain, true, 5, 32, 32},
     {"experts", KernelTypes::blocks, true, 6, 32, 32},
     {"experts", KernelTypes::planes, true, 6, 32, 32},
+    {"lora_rows", KernelTypes::none, false, 6, 12, 32},
     {"moe_route", KernelTypes::none, false, 4, 28, 128},
     {"expert_sum", KernelTypes::none, false, 7, 12, 256},
     {"shared_expert", KernelTypes::none, false, 5, 8, 256},

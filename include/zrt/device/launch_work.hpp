@@ -37,7 +37,8 @@ constexpr std::uint64_t work_of(std::initializer_list<std::uint64_t> factors) no
   const std::uint64_t x = grid[0], y = grid[1];
   if (family == "matvec" || family == "matmul")
     return detail::work_of({value(0), value(1), value(2) + detail::kReadWork});
-  if (family == "experts") return detail::work_of({value(0), value(1), y, 1 + detail::kReadWork});
+  if (family == "experts" || family == "lora_rows")
+    return detail::work_of({value(0), value(1), y, 1 + detail::kReadWork});
   if (family == "paged_attention") {
     const std::uint64_t window = std::max(value(6), value(9)), all = std::uint64_t{furthest} + 1;
     return detail::work_of({x, y, value(2) + value(3), window == 0 ? all : std::min(all, window)});

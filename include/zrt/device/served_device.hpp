@@ -31,6 +31,10 @@ template <class Self, class Memory> class ServedDevice {
   [[nodiscard]] Result<Weight> weight(const WeightView& view) noexcept {
     return self().weight_store().take(self(), view);
   }
+  /// Errors: those of WeightStore::rewrite.
+  [[nodiscard]] Result<void> rewrite(const WeightView& view) noexcept {
+    return self().weight_store().rewrite(self(), view);
+  }
 
   [[nodiscard]] Result<void> write(const Tensor& tensor, Span<const std::byte> from) noexcept {
     return self().copy_in(tensor.address, from);

@@ -19,7 +19,7 @@ template <class Memory> class WeightStore {
 
   /// `largest` is how many bytes an allocation for several weights may have.
   explicit WeightStore(const Allocator& allocator, std::uint64_t largest = ~std::uint64_t{0}) noexcept
-      : pools_(allocator), classes_(allocator), largest_(largest) {}
+      : pools_(allocator), classes_(allocator), copies_(allocator), largest_(largest) {}
 
   /// Errors: those of WeightMatrix::of; Errc::size_overflow, out_of_memory.
   [[nodiscard]] Result<void> expect(const WeightView& view, const WeightReader& reader) noexcept {
@@ -47,16 +47,29 @@ template <class Memory> class WeightStore {
     Weight weight{{}, view.dtype, matrix->rows, matrix->cols, view.data.data(), view.shape.rank == 1};
     for (std::size_t i = 0; i < matrix->layout->parts.size(); ++i)
       weight.parts[i] = part->address + matrix->places.offset[i];
-    if (std::byte* const seen = device.host_view(part->address); seen != nullptr)
-      matrix->write(view.data, seen);
-    else if (auto r = copy_in(device, *matrix, view.data, part->address); !r)
-      return pass(r);
+    if (auto r = copies_.push_back({view.data.data(), part->address}); !r) return pass(r);
+    if (auto r = copy(device, *matrix, view.data, part->address); !r) return pass(r);
     return weight;
+  }
+
+  /// Writes a weight once more where it lies: the host has changed the bytes that take() was given. No step runs.
+  ///
+  /// Errors: Errc::not_found for bytes that take() was not given; those of the device.
+  template <class Device> [[nodiscard]] Result<void> rewrite(Device& device, const WeightView& view) noexcept {
+    const auto matrix = WeightMatrix::of(view, WeightReader::of<Device>());
+    if (!matrix) return pass(matrix);
+    for (const Copy& known : copies_)
+      if (known.from == view.data.data()) return copy(device, *matrix, view.data, known.to);
+    return fail(Errc::not_found, "weight ", view.name, " is not among those that lie on the device");
   }
 
   [[nodiscard]] Span<const Pool> pools() const noexcept { return pools_.span(); }
 
  private:
+  struct Copy {
+    const std::byte* from = nullptr;
+    std::uint64_t to = 0;
+  };
   struct WeightClass {
     std::uint64_t key = 0;
     std::uint64_t expected = 0;  ///< bytes that no pool has room for yet
@@ -93,8 +106,12 @@ template <class Memory> class WeightStore {
   }
   /// By way of the host's memory, where it does not see the device's.
   template <class Device>
-  [[nodiscard]] static Result<void> copy_in(Device& device, const WeightMatrix& matrix, Span<const std::byte> data,
-                                            std::uint64_t address) noexcept {
+  [[nodiscard]] static Result<void> copy(Device& device, const WeightMatrix& matrix, Span<const std::byte> data,
+                                         std::uint64_t address) noexcept {
+    if (std::byte* const seen = device.host_view(address); seen != nullptr) {
+      matrix.write(data, seen);
+      return {};
+    }
     auto staged = Buffer::zeroed(device.allocator(), static_cast<std::size_t>(matrix.places.bytes));
     if (!staged) return pass(staged);
     matrix.write(data, staged->data());
@@ -103,6 +120,7 @@ template <class Memory> class WeightStore {
 
   Vector<Pool> pools_;
   Vector<WeightClass> classes_;
+  Vector<Copy> copies_;  ///< where the bytes of each weight went
   std::uint64_t largest_;
 };
 

@@ -39,7 +39,7 @@ class AdapterPool {
   [[nodiscard]] Result<WeightView> find(std::string_view name) const noexcept {
     for (const Site& site : sites_)
       for (const Matrices* m : {&site.down, &site.up})
-        if (m->name.view() == name) return WeightView{m->name.view(), DType::f32, m->shape, as_bytes(of(*m))};
+        if (m->name.view() == name) return view_of(*m);
     return fail(Errc::missing_weight, "no adapter changes ", name);
   }
 
@@ -60,6 +60,14 @@ class AdapterPool {
     for (const Site& site : sites_) write(site, *row, *lora, scale);
     rows_[*row] = {static_cast<AdapterId>(++last_), fingerprint(*lora, scale)};
     return rows_[*row].id;
+  }
+
+  /// Calls `visit(view)` for each weight of the pool, until it fails.
+  template <class Visit> [[nodiscard]] Result<void> for_each_weight(const Visit& visit) const noexcept {
+    for (const Site& site : sites_)
+      for (const Matrices* m : {&site.down, &site.up})
+        if (auto r = visit(view_of(*m)); !r) return r;
+    return {};
   }
 
   /// Forgets an adapter that no request names. Errors: Errc::not_found.
@@ -117,8 +125,10 @@ class AdapterPool {
     return sites_.push_back({weight, a, take(1)});
   }
 
-  [[nodiscard]] Span<const float> of(const Matrices& m) const noexcept {
-    return {reinterpret_cast<const float*>(memory_.data()) + m.at, m.shape[0].extent * m.elements()};
+  [[nodiscard]] WeightView view_of(const Matrices& m) const noexcept {
+    const Span<const float> all{reinterpret_cast<const float*>(memory_.data()) + m.at,
+                                m.shape[0].extent * m.elements()};
+    return {m.name.view(), DType::f32, m.shape, as_bytes(all)};
   }
   [[nodiscard]] Span<float> of(const Matrices& m, std::size_t row) noexcept {
     return {reinterpret_cast<float*>(memory_.data()) + m.at + row * m.elements(), m.elements()};

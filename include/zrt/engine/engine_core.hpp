@@ -266,7 +266,7 @@ template <class B, class Families, class O> class EngineCore {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     const RoundingMode rounding;
-    return model_.adapters().load(file, model_.file(), scale);
+    return model_.load_adapter(file, scale);
   }
   [[nodiscard]] Result<void> unload_adapter(AdapterId id) noexcept {
     const OneCall call(in_call_);

@@ -225,7 +225,8 @@ template <class Families>
   Vector<plan::PlanDiagnostic> steps(options.allocator);
   if (options.adapters != 0) {
     if constexpr (detail::TakesAdapters<Families>)
-      graph = detail::with_adapters(*graph, ops, claims, {options.adapters, options.adapter_rank}, steps);
+      graph = detail::with_adapters(*graph, ops, claims, ir::AdapterSizes::of(options.adapters, options.adapter_rank),
+                                    steps);
     else
       return fail(Errc::unimplemented, "EngineOptions::adapters is ", options.adapters,
                   ", expected 0: the engine's list of families does not say takes_adapters");

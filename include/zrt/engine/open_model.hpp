@@ -161,6 +161,22 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   [[nodiscard]] ThreadHook workers() const noexcept { return threads_; }
   [[nodiscard]] const O& observer() const noexcept { return observer_; }
   [[nodiscard]] typename B::Device& device() noexcept { return device_; }
+  /// Loads an adapter for the model, onto its device too.
+  ///
+  /// Errors: those of AdapterPool::load and of the device. No adapter is loaded then.
+  [[nodiscard]] Result<AdapterId> load_adapter(const model::GgufFile& from, float scale) noexcept {
+    const auto id = adapters_.load(from, file(), scale);
+    if constexpr (RewritesWeights<B>) {
+      if (!id || !is_bound()) return id;
+      const auto written =
+          adapters_.for_each_weight([this](const WeightView& weight) noexcept { return device_.rewrite(weight); });
+      if (!written) {
+        (void)adapters_.unload(*id);
+        return pass(written);
+      }
+    }
+    return id;
+  }
   [[nodiscard]] AdapterPool& adapters() noexcept { return adapters_; }
   /// Positions per slot.
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }

@@ -114,6 +114,12 @@ template <class B>
 concept ExpectsWeights = requires(typename B::Device& device, const WeightView& weight) {
   { device.expect(weight) } -> std::same_as<Result<void>>;
 };
+/// A backend whose device copies weights, and takes the bytes of one again that the host has changed since: the view is the
+/// one that the device was given. A backend without it reads the host's bytes in each step. No step runs meanwhile.
+template <class B>
+concept RewritesWeights = requires(typename B::Device& device, const WeightView& weight) {
+  { device.rewrite(weight) } -> std::same_as<Result<void>>;
+};
 /// A backend whose device can name a weight, or a part of it, as a read-only tensor in place. It returns none if the
 /// weight cannot be read that way.
 template <class B>

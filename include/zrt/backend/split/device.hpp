@@ -132,6 +132,18 @@ template <class First, class Last> class Device : public CopiedWeights<First, La
     return out;
   }
 
+  /// Errors: those of the devices that copied it.
+  [[nodiscard]] Result<void> rewrite(const WeightView& view) noexcept {
+    const plan::PartsUsing parts = parts_of(view.name);
+    if constexpr (RewritesWeights<First>)
+      if (parts.first)
+        if (auto r = first_.rewrite(view); !r) return r;
+    if constexpr (RewritesWeights<Last>)
+      if (parts.last)
+        if (auto r = last_.rewrite(view); !r) return r;
+    return {};
+  }
+
   /// Inputs go to both parts.
   [[nodiscard]] Result<void> write(const Tensor& tensor, Span<const std::byte> from) noexcept {
     if (auto r = first_.write(tensor.first, from); !r) return r;

@@ -42,12 +42,13 @@ class KernelCases {
       if (auto r = products(type); !r) return r;
       if (auto r = experts(type); !r) return r;
     }
-    for (const auto group :
-         {&KernelCases::rows_by_index, &KernelCases::rounding, &KernelCases::norms, &KernelCases::elementwise,
-          &KernelCases::columns, &KernelCases::argmax, &KernelCases::routing, &KernelCases::expert_sums,
-          &KernelCases::attention_f32, &KernelCases::attention_f16, &KernelCases::attention_bf16,
-          &KernelCases::latent_f32, &KernelCases::latent_f16, &KernelCases::latent_bf16, &KernelCases::convolution,
-          &KernelCases::scan, &KernelCases::delta_net, &KernelCases::gated_norm, &KernelCases::sampling}) {
+    for (const auto group : {&KernelCases::rows_by_index, &KernelCases::rounding,      &KernelCases::norms,
+                             &KernelCases::elementwise,   &KernelCases::columns,       &KernelCases::adapters,
+                             &KernelCases::argmax,        &KernelCases::routing,       &KernelCases::expert_sums,
+                             &KernelCases::attention_f32, &KernelCases::attention_f16, &KernelCases::attention_bf16,
+                             &KernelCases::latent_f32,    &KernelCases::latent_f16,    &KernelCases::latent_bf16,
+                             &KernelCases::convolution,   &KernelCases::scan,          &KernelCases::delta_net,
+                             &KernelCases::gated_norm,    &KernelCases::sampling}) {
       data_->clear();
       if (auto r = (this->*group)(); !r) return r;
     }
@@ -309,6 +310,21 @@ class KernelCases {
     c.reads(x).reads(gated);
     gives(c, y);
     return visit_(c.value(p.head_dim).value(p.first).value(p.count).value(p.count));
+  }
+
+  /// Rows of the second adapter, of none, and of one that there is not.
+  [[nodiscard]] Result<void> adapters() noexcept {
+    constexpr std::uint32_t all = 3, rows = 40, cols = 68, tokens = 3;
+    const Floats w = data_->reals(all * rows * cols), x = data_->reals(tokens * cols), y = data_->reals(tokens * rows),
+                 sum = data_->zeros<float>(y.size());
+    const Span<std::int32_t> ids = data_->copy(std::array{1, -1, 3});
+    for (std::uint32_t i = 0; i < sum.size(); ++i)
+      sum[i] = i < rows ? y[i] + quant::dot16(&w[(rows + i) * cols], x.data(), cols) : y[i];
+    KernelCase c("lora_rows", {2, tokens, 1});
+    c.reads(uploaded(table(w, all * rows))).reads(x).reads(ids).reads(y);
+    gives(c, sum);
+    const Span<std::uint32_t> no_fault = data_->zeros<std::uint32_t>(1), fault = data_->copy(std::array{1u});
+    return visit_(c.becomes(no_fault, fault).value(rows).value(cols).value(all));
   }
 
   /// Sigmoids with a bias, from two groups of four.

@@ -14,6 +14,11 @@ namespace zrt::inline ZRT_ABI::ir {
 struct AdapterSizes {
   std::uint32_t adapters = 0;
   std::uint32_t rank = 0;  ///< of the largest
+
+  /// Devices load whole pieces of four f32, and columns of zeros change no bit.
+  [[nodiscard]] static constexpr AdapterSizes of(std::uint32_t adapters, std::uint32_t rank) noexcept {
+    return {adapters, (rank + 3) / 4 * 4};
+  }
 };
 
 /// The matrices of all adapters of one weight are weights of their own, by these names.
