@@ -40,7 +40,8 @@ NAME(global const ELEMENT* w, global const float* x, global const float* bias, g
   for (uint r = 0; r < 8; ++r) chains[r] = 0.0f;
 #pragma unroll 1
   for (uint at = 0; at < cols; at += STEP) {
-    // Tiles are filled up with the last row and the last token again, steps with zeros.
+    // Tiles are filled up with the last row and the last token again, steps with weights of 0 and activations of -0: their
+    // products change no chain.
 #pragma unroll
     for (uint i = 0; i < SIDE * STEP / LOAD; i += 32 * WAVES) {
       const uint to = (i + lane) % SIDE, column = (i + lane) / SIDE * LOAD;
@@ -53,7 +54,7 @@ NAME(global const ELEMENT* w, global const float* x, global const float* bias, g
       const uint to = (i + lane) / (STEP / 4), column = (i + lane) % (STEP / 4) * 4;
       const uint from = first_token + to < tokens ? first_token + to : tokens - 1;
       *(local uint4*)(activations + to * X_PITCH + column) =
-          at + column < cols ? *(global const uint4*)(x + (ulong)from * cols + at + column) : (uint4)0;
+          at + column < cols ? *(global const uint4*)(x + (ulong)from * cols + at + column) : (uint4)0x80000000u;
     }
     meet();
     if (takes_part)

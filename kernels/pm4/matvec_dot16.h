@@ -38,10 +38,6 @@ ZRT_INLINE float16 multiply(const uint columns, Matrix m, const uint4* w, uint t
         const float weight = WIDEN(__builtin_astype(w[i / COLUMNS], Piece)[j]);
         chains[(i + j) % 16] = __builtin_fmaf(weight, x[i + j], chains[(i + j) % 16]);
       }
-    } else {
-      // Columns are padded with zeros to a multiple of 16.
-#pragma unroll
-      for (uint j = 0; j < COLUMNS; ++j) chains[(i + j) % 16] += 0.0f;
     }
   }
   return chains;

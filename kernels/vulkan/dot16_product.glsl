@@ -43,10 +43,9 @@ Weights weights_of(uint64_t w, uint row, uint column, uint cols) {
 
 Chains no_chains() { return Chains(vec4(0.0), vec4(0.0), vec4(0.0), vec4(0.0)); }
 
-/// Goes on with four chains. Columns are padded with zeros to a multiple of 16.
+/// Goes on with four chains, where there are columns for them.
 real4 four_chains(bool present, vec4 weights, uint64_t x, vec4 chains) {
-  real4 padded = chains + 0.0;
-  if (!present) return padded;
+  if (!present) return chains;
   return zrt_fma(weights, real4_at(x, 0), chains);
 }
 /// Goes on with the chains by sixteen columns of x.

@@ -2,6 +2,7 @@
 // tests/support/adapted_answers.hpp: what an engine answers with adapters, for comparing it with another engine.
 #pragma once
 
+#include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 
 #include <gtest/gtest.h>

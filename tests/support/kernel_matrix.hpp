@@ -22,10 +22,7 @@ struct KernelMatrix {
     for (std::byte& b : file) b = static_cast<std::byte>(random());
     if (info(dtype).block_elems == 1) {
       const std::vector<float> values = reals(random, std::size_t{rows} * cols);
-      for (std::size_t i = 0; i < values.size(); ++i)
-        dtype == DType::f32    ? put(i * 4, values[i])
-        : dtype == DType::bf16 ? put(i * 2, to_bf16(values[i]).bits)
-                               : put(i * 2, to_f16(values[i]).bits);
+      for (std::size_t i = 0; i < values.size(); ++i) put_value(i, values[i]);
     } else {
       for (std::uint32_t b = 0; b < rows * blocks; ++b) {
         const float scale = reals(random, 1, 0.1f)[0], offset = reals(random, 1, 0.1f)[0];
@@ -40,6 +37,11 @@ struct KernelMatrix {
     set_scales(dtype, &file[block * info(dtype).block_bytes], scale, 0.0f);
     upload();
   }
+  /// Gives all elements of a row of a type without blocks the same value.
+  void set_row(std::uint32_t row, float value) {
+    for (std::size_t i = 0; i < cols; ++i) put_value(std::size_t{row} * cols + i, value);
+    upload();
+  }
   [[nodiscard]] std::size_t row_bytes() const { return std::size_t{blocks} * info(dtype).block_bytes; }
   [[nodiscard]] quant::Act act() const { return quant::facts(dtype)->act; }
   [[nodiscard]] HostWeight weight() const { return {file.data(), dtype, rows, cols, row_bytes()}; }
@@ -47,6 +49,11 @@ struct KernelMatrix {
 
  private:
   template <class T> void put(std::size_t at, T value) { std::memcpy(&file[at], &value, sizeof value); }
+  void put_value(std::size_t i, float value) {
+    dtype == DType::f32    ? put(i * 4, value)
+    : dtype == DType::bf16 ? put(i * 2, to_bf16(value).bits)
+                           : put(i * 2, to_f16(value).bits);
+  }
   void upload() {
     const device::UploadFunctions* u = device::upload_of(dtype);
     parts.clear();
