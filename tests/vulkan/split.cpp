@@ -3,6 +3,7 @@
 // covers: backend/split.hpp backend/vulkan/backend_device.hpp
 #include <cstring>
 #include <filesystem>
+#include <support/adapted_answers.hpp>
 #include <vulkan/engine_device.hpp>
 #include <vulkan_split.hpp>
 
@@ -15,7 +16,8 @@ struct VulkanSplits : VulkanTest {};
 
 using SplitEngine = Engine<engines::VulkanSplit>;
 
-Result<SplitEngine> open_split(const std::string& path, std::optional<std::uint32_t> layers,
+template <class Model>
+Result<SplitEngine> open_split(const Model& path, std::optional<std::uint32_t> layers,
                                const EngineOptions& options = small_engine()) {
   if (const auto entry = LoaderDouble{}.entry(); !entry) return pass(entry);
   engines::VulkanSplit::DeviceOptions device;
@@ -53,6 +55,19 @@ TEST_F(VulkanSplits, ModelsWithRecurrentStateAndExpertsHaveTheReferencesLogits) 
       ASSERT_EQ(got.size(), want.size());
       EXPECT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0);
     }
+  }
+}
+
+TEST_F(VulkanSplits, AdaptersAnswerAsOnTheReferenceWhereverTheCutIs) {
+  const ModelFile model = tiny_model({.weights = DType::q8_0});
+  const auto reference = open_engine(On::reference, model.bytes(), room_for_adapters());
+  ASSERT_TRUE(reference) << reference.error().text();
+  const auto expected = adapted_answers(**reference);
+  for (const std::uint32_t last : {0u, 1u, 2u}) {
+    SCOPED_TRACE(last);
+    auto engine = open_split(model.bytes(), last, room_for_adapters());
+    ASSERT_TRUE(engine) << engine.error().text();
+    EXPECT_EQ(adapted_answers(*engine), expected);
   }
 }
 
