@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/kernels_elementwise.hpp>
 
+#include <algorithm>
+
 ZRT_FP_BEGIN
 namespace zrt::inline ZRT_ABI::ir::onnx::kernels {
 
@@ -195,7 +197,7 @@ struct GridSample {
       return bad_call(target, "operands must be x [N, C, H, W] and grid [N, h, w, 2]");
     return {};
   }
-  static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
+  static void run(const CustomCallArgs& c, const ExecutionContext&, const Worker& worker) noexcept {
     const auto given = ops::CustomCall::attributes_of(c);
     const std::string_view mode = given.find("mode")->text();
     const std::string_view padding = given.find("padding")->text();
@@ -204,44 +206,89 @@ struct GridSample {
     const Shape& ys = c.out[0].type.shape;
     const auto h = static_cast<std::int64_t>(xs[2].extent);
     const auto w = static_cast<std::int64_t>(xs[3].extent);
-    const ElementShare share = share_of(c.out[0].elements(step), worker);
-    for (std::uint64_t out = share.first; out < share.first + share.count; ++out) {
-      const std::uint64_t spot = out % (std::uint64_t{ys[2].extent} * ys[3].extent);
-      const std::uint64_t plane = out / (std::uint64_t{ys[2].extent} * ys[3].extent);
-      const std::uint64_t at = (plane / xs[1].extent * ys[2].extent * ys[3].extent + spot) * 2;
-      const double x = place(load_real(c.in[1], at), w, aligned, padding);
-      const double y = place(load_real(c.in[1], at + 1), h, aligned, padding);
-      const auto pixel = [&](double row, double column) {
-        std::int64_t r = whole(row);
-        std::int64_t k = whole(column);
-        if (padding == "zeros") {
-          if (r < 0 || r >= h || k < 0 || k >= w) return 0.0;
-        } else {
-          r = fold(r, h, aligned, padding);
-          k = fold(k, w, aligned, padding);
-        }
-        return load_real(c.in[0], plane * static_cast<std::uint64_t>(h * w) + static_cast<std::uint64_t>(r * w + k));
-      };
-      double value = 0;
-      if (mode == "nearest") {
-        value = pixel(scalar_math::round_even(y), scalar_math::round_even(x));
-      } else {
-        const bool cubic = mode == "bicubic";
-        const double top = scalar_math::floor(y);
-        const double left = scalar_math::floor(x);
-        const auto down = weights(y - top, cubic);
-        const auto across = weights(x - left, cubic);
-        for (int i = 0; i < 4; ++i)
-          for (int k = 0; k < 4; ++k) {
-            const double weight = down[static_cast<std::size_t>(i)] * across[static_cast<std::size_t>(k)];
-            if (weight != 0) value = __builtin_fma(weight, pixel(top + i - 1, left + k - 1), value);
-          }
+    const std::uint64_t spots = std::uint64_t{ys[2].extent} * ys[3].extent;
+    const ElementShare share = share_of(ys[0].extent * spots, worker);
+    // A run of places is taken apart once for all channels.
+    std::array<Taps, kRun> run;
+    for (std::uint64_t first = share.first; first < share.first + share.count;) {
+      const std::uint64_t image = first / spots;
+      const std::uint64_t spot = first % spots;
+      const std::uint64_t count = std::min({share.first + share.count - first, spots - spot, kRun});
+      for (std::uint64_t i = 0; i < count; ++i)
+        run[i] =
+            taps(place(load_real(c.in[1], (first + i) * 2), w, aligned, padding),
+                 place(load_real(c.in[1], (first + i) * 2 + 1), h, aligned, padding), h, w, mode, aligned, padding);
+      for (std::uint64_t channel = 0; channel < xs[1].extent; ++channel) {
+        const std::uint64_t plane = image * xs[1].extent + channel;
+        gather(c, plane * static_cast<std::uint64_t>(h * w), plane * spots + spot, {run.data(), count});
       }
-      store_real(c.out[0], out, value);
+      first += count;
     }
   }
 
  private:
+  static constexpr std::uint64_t kRun = 64;
+  static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+
+  /// What a sample is a sum of, in order: elements of a plane with their weights; kNothing stands for 0.
+  struct Taps {
+    std::uint32_t count = 0;
+    double start = 0;
+    std::array<std::uint64_t, 16> at;
+    std::array<double, 16> weight;
+  };
+  static Taps taps(double x, double y, std::int64_t h, std::int64_t w, std::string_view mode, bool aligned,
+                   std::string_view padding) noexcept {
+    Taps all;
+    const auto add = [&](double row, double column, double weight) {
+      std::int64_t r = whole(row);
+      std::int64_t k = whole(column);
+      bool outside = false;
+      if (padding == "zeros") {
+        outside = r < 0 || r >= h || k < 0 || k >= w;
+      } else {
+        r = fold(r, h, aligned, padding);
+        k = fold(k, w, aligned, padding);
+      }
+      all.at[all.count] = outside ? kNothing : static_cast<std::uint64_t>(r * w + k);
+      all.weight[all.count++] = weight;
+    };
+    if (mode == "nearest") {
+      // A sum that keeps the sign of a zero.
+      all.start = -0.0;
+      add(scalar_math::round_even(y), scalar_math::round_even(x), 1);
+      return all;
+    }
+    const double top = scalar_math::floor(y);
+    const double left = scalar_math::floor(x);
+    const auto down = weights(y - top, mode == "bicubic");
+    const auto across = weights(x - left, mode == "bicubic");
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < 4; ++k) {
+        const double weight = down[static_cast<std::size_t>(i)] * across[static_cast<std::size_t>(k)];
+        if (weight != 0) add(top + i - 1, left + k - 1, weight);
+      }
+    return all;
+  }
+
+  /// The samples of a plane of x at `run`, from element `to` of the result on.
+  static void gather(const CustomCallArgs& c, std::uint64_t plane, std::uint64_t to, Span<const Taps> run) noexcept {
+    const bool f32 = c.in[0].type.dtype == DType::f32;
+    const float* x = c.in[0].as<float>() + plane;
+    float* y = c.out[0].as<float>() + to;
+    const auto sum = [](const Taps& taps, auto&& element) noexcept {
+      double value = taps.start;
+      for (std::uint32_t i = 0; i < taps.count; ++i)
+        value = __builtin_fma(taps.weight[i], taps.at[i] == kNothing ? 0.0 : element(taps.at[i]), value);
+      return value;
+    };
+    for (std::size_t i = 0; i < run.size(); ++i)
+      if (f32)
+        y[i] = static_cast<float>(sum(run[i], [x](std::uint64_t at) noexcept { return double{x[at]}; }));
+      else
+        store_real(c.out[0], to + i,
+                   sum(run[i], [&](std::uint64_t at) noexcept { return load_real(c.in[0], plane + at); }));
+  }
   static std::array<double, 4> weights(double t, bool cubic) noexcept {
     if (!cubic) return {0, 1 - t, t, 0};
     return scalar_math::cubic_weights(t, -0.75);
