@@ -13,7 +13,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// Each line's candidates are a heap, the last of them on top.
+/// Each line's candidates are a heap, the last of them on top; where all are wanted they are sorted.
 template <> struct Adapter<ops::TopK> {
   static constexpr Loops loops = Loops::scalar;
 
@@ -61,15 +61,20 @@ template <> struct Adapter<ops::TopK> {
           read_line(dtype, c.in[0].data, base + first * x.inner, x.inner, n, dtype, run);
           for (std::uint64_t i = 0; i < n; ++i) {
             const Candidate each{run[i], first + i, true};
-            if (count == p.k) {
-              if (!before(each, heap[0])) continue;
-              std::pop_heap(heap, heap + count--, before);
+            if (count < p.k) {
+              heap[count++] = each;
+              if (count == p.k && p.k < x.extent) std::make_heap(heap, heap + count, before);
+            } else if (before(each, heap[0])) {
+              std::pop_heap(heap, heap + count, before);
+              heap[count - 1] = each;
+              std::push_heap(heap, heap + count, before);
             }
-            heap[count++] = each;
-            std::push_heap(heap, heap + count, before);
           }
         }
-        std::sort_heap(heap, heap + count, before);
+        if (p.k < x.extent)
+          std::sort_heap(heap, heap + count, before);
+        else
+          std::sort(heap, heap + count, before);
         for (std::uint32_t rank = 0; rank < p.k; ++rank) {
           const std::uint64_t index = heap[rank].index;
           const std::uint64_t to = (line / x.inner * p.k + rank) * x.inner + line % x.inner;
