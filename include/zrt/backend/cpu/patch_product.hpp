@@ -169,7 +169,7 @@ struct PatchProduct {
           const T* row = w + m * depth;
           T& sum = sums[i * columns_ + m];
           if constexpr (std::same_as<T, double>) {
-            sum = kernels_.f64(patch, row, depth);
+            kernels_.f64(patch, row, 0, 1, depth, &sum);
           } else if constexpr (std::same_as<T, float>) {
             sum = quant::dot16(patch, row, depth) * p_.dot.alpha;
           } else {

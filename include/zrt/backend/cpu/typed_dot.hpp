@@ -48,22 +48,23 @@ struct TypedDot {
                                 worker);
     const Range part = split(s.batch.elements() * s.rows * s.cols, 16, worker);
     visit_domain(a.call.params.accum_dtype, [&]<class T>(std::type_identity<T>) {
-      for (std::uint64_t i = part.first; i < part.last; ++i) {
-        const auto base = s.batch.offsets(i / s.cols / s.rows);
-        const T* lhs = reinterpret_cast<const T*>(plan.from[0]) + base[0] + i / s.cols % s.rows * s.lhs_row;
-        const T* rhs = reinterpret_cast<const T*>(plan.from[1]) + base[1] + i % s.cols * s.rhs_col;
-        T& y = reinterpret_cast<T*>(plan.sums)[i];
-        if constexpr (std::same_as<T, double>) {
-          y = a.kernels->f64(lhs, rhs, s.depth);
-        } else if constexpr (std::same_as<T, float>) {
-          y = quant::dot16(lhs, rhs, s.depth) * s.alpha;
-        } else {
-          std::uint64_t sum = 0;
-          for (std::uint64_t k = 0; k < s.depth; ++k)
-            sum += static_cast<std::uint64_t>(lhs[k]) * static_cast<std::uint64_t>(rhs[k]);
-          y = static_cast<T>(sum);
+      // Columns that stay in the first-level cache while all rows pass.
+      const std::uint64_t block =
+          std::max<std::uint64_t>(6, 24 * 1024 / sizeof(T) / std::max<std::uint64_t>(1, s.depth));
+      for (std::uint64_t column = 0; column < s.cols; column += block)
+        for (std::uint64_t row = part.first / s.cols; row * s.cols < part.last; ++row) {
+          const std::uint64_t first = std::max(part.first, row * s.cols + column);
+          const std::uint64_t last = std::min(part.last, row * s.cols + std::min(s.cols, column + block));
+          if (first >= last) continue;
+          const auto base = s.batch.offsets(row / s.rows);
+          const T* lhs = reinterpret_cast<const T*>(plan.from[0]) + base[0] + row % s.rows * s.lhs_row;
+          const T* rhs = reinterpret_cast<const T*>(plan.from[1]) + base[1] + (first - row * s.cols) * s.rhs_col;
+          T* y = reinterpret_cast<T*>(plan.sums) + first;
+          if constexpr (std::same_as<T, double>)
+            a.kernels->f64(lhs, rhs, s.rhs_col, last - first, s.depth, y);
+          else
+            for (std::uint64_t i = first; i < last; ++i, ++y, rhs += s.rhs_col) *y = product(s, lhs, rhs);
         }
-      }
     });
   }
 
@@ -103,6 +104,18 @@ struct TypedDot {
   }
 
  private:
+  /// The sum of one element of the result.
+  template <class T> [[nodiscard]] static T product(const DotShape& s, const T* lhs, const T* rhs) noexcept {
+    if constexpr (std::same_as<T, float>) {
+      return quant::dot16(lhs, rhs, s.depth) * s.alpha;
+    } else {
+      std::uint64_t sum = 0;
+      for (std::uint64_t k = 0; k < s.depth; ++k)
+        sum += static_cast<std::uint64_t>(lhs[k]) * static_cast<std::uint64_t>(rhs[k]);
+      return static_cast<T>(sum);
+    }
+  }
+
   /// An operand's axes in the order batch, free, contracted.
   struct Axes {
     std::array<ops::CopyAxis, kMaxRank> axis{};

@@ -17,8 +17,9 @@ struct DotKernels {
   /// y = lhs · rhs for each batch of a shape that fits_tiles; every worker calls it.
   void (*product)(const DotShape& shape, const float* lhs, const float* rhs, float* y,
                   const Worker& worker) noexcept = nullptr;
-  /// The sum of a[i] · b[i] in the order dot16.
-  double (*f64)(const double* a, const double* b, std::uint64_t count) noexcept = nullptr;
+  /// y[j] = the sum of a[i] · b[j * pitch + i], i < depth, in the order dot16, for j < columns.
+  void (*f64)(const double* a, const double* b, std::uint64_t pitch, std::uint64_t columns, std::uint64_t depth,
+              double* y) noexcept = nullptr;
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu
@@ -28,17 +29,34 @@ struct DotKernels {
 
 #elif defined(ZRT_VARIANT)
 
-/// The sum of a[i] · b[i] in the order dot16.
-template <class T> [[nodiscard]] T dot16_f64(const T* a, const T* b, std::uint64_t count) noexcept {
-  T lanes[16]{};
+/// DotKernels::f64 for kColumns columns, whose sums stay in registers.
+template <std::size_t kColumns>
+void dot16_f64(const double* a, const double* b, std::uint64_t pitch, std::uint64_t depth, double* y) noexcept {
+  F64 sum[kColumns]{};
   std::uint64_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    for (std::size_t lane = 0; lane < 16; ++lane) lanes[lane] = __builtin_fma(a[i + lane], b[i + lane], lanes[lane]);
-  for (std::size_t lane = 0; i + lane < count; ++lane)
-    lanes[lane] = __builtin_fma(a[i + lane], b[i + lane], lanes[lane]);
-  for (std::size_t half = 8; half > 0; half /= 2)
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] = lanes[lane] + lanes[lane + half];
-  return lanes[0];
+  for (; i + 16 <= depth; i += 16) {
+    const F64 x = load(a + i);
+    ZRT_UNROLL (j, kColumns) sum[j] = fma(x, load(b + j * pitch + i), sum[j]);
+  }
+  if (i < depth) {
+    double rest[1 + kColumns][16]{};
+    for (std::size_t k = 0; k < depth - i; ++k) {
+      rest[kColumns][k] = a[i + k];
+      for (std::size_t j = 0; j < kColumns; ++j) rest[j][k] = b[j * pitch + i + k];
+    }
+    ZRT_UNROLL (j, kColumns) sum[j] = fma(load(rest[kColumns]), load(rest[j]), sum[j]);
+  }
+  ZRT_UNROLL (j, kColumns) y[j] = reduce_tree(sum[j]);
+}
+/// With AVX-512 twelve registers of sums of 32, with AVX2 twelve of 16.
+inline constexpr std::size_t kColumnsF64 = kIsa == Isa::v4 ? 6 : kIsa == Isa::v3 ? 3 : 1;
+
+template <class T>
+void dot16_columns_f64(const T* a, const T* b, std::uint64_t pitch, std::uint64_t columns, std::uint64_t depth,
+                       T* y) noexcept {
+  std::uint64_t j = 0;
+  for (; j + kColumnsF64 <= columns; j += kColumnsF64) dot16_f64<kColumnsF64>(a, b + j * pitch, pitch, depth, y + j);
+  for (; j < columns; ++j) dot16_f64<1>(a, b + j * pitch, pitch, depth, y + j);
 }
 
 /// A tile of kRows rows and kVectors vectors of columns, where neighbouring columns of rhs are neighbours in
@@ -162,6 +180,6 @@ void dot_product(const Shape& s, const float* lhs_data, const float* rhs_data, f
   }
 }
 
-template <class> inline constexpr DotKernels kDotKernels{&dot_product<DotShape>, &dot16_f64<double>};
+template <class> inline constexpr DotKernels kDotKernels{&dot_product<DotShape>, &dot16_columns_f64<double>};
 
 #endif

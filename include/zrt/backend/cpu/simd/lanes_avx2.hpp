@@ -37,7 +37,11 @@ struct I8x64 {
 struct I16x32 {
   __m256i low, high;
 };
+struct F64x16 {
+  __m256d part[4];
+};
 using F32 = F32x16;
+using F64 = F64x16;
 using I32 = I32x16;
 using Mask = Mask16;
 
@@ -257,6 +261,20 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F64 load(const double* p) noexcept {
+  return {{_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4), _mm256_loadu_pd(p + 8), _mm256_loadu_pd(p + 12)}};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F64 fma(F64 a, F64 b, F64 c) noexcept {
+  return {{_mm256_fmadd_pd(a.part[0], b.part[0], c.part[0]), _mm256_fmadd_pd(a.part[1], b.part[1], c.part[1]),
+           _mm256_fmadd_pd(a.part[2], b.part[2], c.part[2]), _mm256_fmadd_pd(a.part[3], b.part[3], c.part[3])}};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE double reduce_tree(F64 a) noexcept {
+  const __m256d four = _mm256_add_pd(_mm256_add_pd(a.part[0], a.part[2]), _mm256_add_pd(a.part[1], a.part[3]));
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
   const __m256i eight = _mm256_add_epi32(a.low, a.high);
   const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));

@@ -43,7 +43,11 @@ struct Mask16 {
 struct I8x64 {
   __m512i v;
 };
+struct F64x16 {
+  __m512d low, high;
+};
 using F32 = F32x16;
+using F64 = F64x16;
 using I32 = I32x16;
 using Mask = Mask16;
 
@@ -171,6 +175,20 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F64 load(const double* p) noexcept {
+  return {_mm512_loadu_pd(p), _mm512_loadu_pd(p + 8)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F64 fma(F64 a, F64 b, F64 c) noexcept {
+  return {_mm512_fmadd_pd(a.low, b.low, c.low), _mm512_fmadd_pd(a.high, b.high, c.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE double reduce_tree(F64 a) noexcept {
+  const __m512d eight = _mm512_add_pd(a.low, a.high);
+  const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd(eight, 1));
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
   const __m256i eight = _mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1));
   const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));

@@ -45,7 +45,12 @@ struct Mask16 {
 struct I8x64 {
   std::int8_t lane[64];
 };
+/// Sixteen f64, which are only multiplied and added.
+struct F64x16 {
+  double lane[16];
+};
 using F32 = F32x16;
+using F64 = F64x16;
 using I32 = I32x16;
 using Mask = Mask16;
 
@@ -344,6 +349,23 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   const F32x4 four = (a.part[0] + a.part[2]) + (a.part[1] + a.part[3]);
   return (four[0] + four[2]) + (four[1] + four[3]);
 }
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F64 load(const double* p) noexcept {
+  F64 r;
+  std::memcpy(&r, p, sizeof r);
+  return r;
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F64 fma(F64 a, F64 b, F64 c) noexcept {
+  for (std::size_t i = 0; i < 16; ++i) c.lane[i] = __builtin_fma(a.lane[i], b.lane[i], c.lane[i]);
+  return c;
+}
+/// The sum of the lanes: lane j += lane j + 8, then j + 4, j + 2, j + 1.
+[[nodiscard]] ZRT_ALWAYS_INLINE double reduce_tree(F64 a) noexcept {
+  for (std::size_t half = 8; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) a.lane[i] = a.lane[i] + a.lane[i + half];
+  return a.lane[0];
+}
+
 /// The sum of the lanes.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
   const U32x4 four = (a.part[0] + a.part[1]) + (a.part[2] + a.part[3]);
