@@ -45,6 +45,33 @@ TEST(OnnxModel, RunsAFileWhoseOperatorsNeedKernelsOfTheirOwn) {
   EXPECT_EQ(y, (std::vector<float>{0, -1, -1}));
 }
 
+TEST(OnnxModel, CopiesNothingThatLiesInItsMemory) {
+  const std::string file = model(input("x", kFloat, {3}) + node("Neg", {"x"}, {"s"}) + node("Sin", {"s"}, {"t"}) +
+                                 node("Abs", {"t"}, {"u"}) + node("Floor", {"u"}, {"y"}) + output("y"));
+  auto made = Model::read(std::as_bytes(std::span(file)), {.keep_inputs = true});
+  ASSERT_TRUE(made) << made.error().text();
+  const Span<std::byte> x = made->input_memory(0);
+  const Span<std::byte> y = made->output_memory(0);
+  ASSERT_EQ(x.size(), 3 * sizeof(float));
+  ASSERT_EQ(y.size(), 3 * sizeof(float));
+  const float given[]{0.0f, 1.5f, 4.7f};
+  std::memcpy(x.data(), given, sizeof given);
+  const ConstTensorView in[]{{DType::f32, {3}, x}};
+  const TensorView out[]{{DType::f32, {3}, y}};
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(made->run(in, out));
+    EXPECT_EQ(std::memcmp(x.data(), given, sizeof given), 0);
+    float found[3];
+    std::memcpy(found, y.data(), sizeof found);
+    for (const float each : found) EXPECT_EQ(each, 0.0f);
+  }
+  // Tensors that lie elsewhere are copied as ever.
+  std::vector<float> other(3, 7);
+  const TensorView copied[]{{DType::f32, {3}, std::as_writable_bytes(std::span(other))}};
+  ASSERT_TRUE(made->run(in, copied));
+  EXPECT_EQ(other, (std::vector<float>{0, 0, 0}));
+}
+
 TEST(OnnxModel, TakesTheValuesThatDecideAShape) {
   const std::string file = model(input("x", kFloat, {4}) + input("shape", kInt64, {2}) +
                                  node("Reshape", {"x", "shape"}, {"y"}) + output("y"));

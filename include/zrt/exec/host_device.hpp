@@ -81,12 +81,13 @@ class HostDevice {
   /// A recorded program as a region; `params` and `results` are the tensors of its border.
   [[nodiscard]] HostRegion region(const HostBackendProgram& program, Span<const HostTensor> params,
                                   Span<const HostTensor> results) const noexcept;
+  // A host may name the memory of a tensor itself, or of another one that it overlaps.
   [[nodiscard]] Result<void> write(const HostTensor& tensor, Span<const std::byte> from) const noexcept {
-    if (!from.empty()) std::memcpy(tensor.data, from.data(), from.size());
+    if (!from.empty() && from.data() != tensor.data) std::memmove(tensor.data, from.data(), from.size());
     return {};
   }
   [[nodiscard]] Result<void> read(const HostTensor& tensor, std::uint64_t offset, Span<std::byte> to) const noexcept {
-    if (!to.empty()) std::memcpy(to.data(), tensor.data + offset, to.size());
+    if (!to.empty() && to.data() != tensor.data + offset) std::memmove(to.data(), tensor.data + offset, to.size());
     return {};
   }
   [[nodiscard]] Result<void> read_unit(const HostState& state, std::uint32_t unit, Span<std::byte> to) const noexcept {

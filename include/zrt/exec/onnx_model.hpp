@@ -29,6 +29,7 @@ struct OnnxOptions {
   ir::onnx::ModelStrings* strings = nullptr;
   std::uint32_t threads = 1;  ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
+  bool keep_inputs = false;  ///< see ProgramOptions
   Allocator allocator = system_allocator();
 };
 
@@ -54,6 +55,10 @@ template <class B> class OnnxModel {
   [[nodiscard]] std::string_view output_name(std::size_t i) const noexcept;
   [[nodiscard]] const TensorType& input_type(std::size_t i) const noexcept;
   [[nodiscard]] const TensorType& output_type(std::size_t i) const noexcept;
+
+  /// The model's own memory of an input or output; see ProgramRunner::input_memory.
+  [[nodiscard]] Span<std::byte> input_memory(std::size_t i) const noexcept;
+  [[nodiscard]] Span<std::byte> output_memory(std::size_t i) const noexcept;
 
   /// Runs the model once; see ProgramRunner::run.
   [[nodiscard]] Result<void> run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) noexcept;

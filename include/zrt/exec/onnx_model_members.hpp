@@ -45,9 +45,11 @@ template <class B> struct OnnxModel<B>::Ready {
         }
       if (auto r = shapes.push_back(p.type.shape); !r) return pass(r);
     }
-    auto runner = ProgramRunner<B>::make(
-        *program, shapes.span(),
-        {.allocator = options.allocator, .threads = options.threads, .thread_hook = options.thread_hook});
+    auto runner = ProgramRunner<B>::make(*program, shapes.span(),
+                                         {.allocator = options.allocator,
+                                          .threads = options.threads,
+                                          .thread_hook = options.thread_hook,
+                                          .keep_inputs = options.keep_inputs});
     if (!runner) return pass(runner);
     auto ready = Owned<Ready>::make(options.allocator, std::move(*runner));
     if (!ready) return pass(ready);
@@ -83,6 +85,12 @@ template <class B> const TensorType& OnnxModel<B>::input_type(std::size_t i) con
 }
 template <class B> const TensorType& OnnxModel<B>::output_type(std::size_t i) const noexcept {
   return ready_->runner.output_type(i);
+}
+template <class B> Span<std::byte> OnnxModel<B>::input_memory(std::size_t i) const noexcept {
+  return ready_->runner.input_memory(i);
+}
+template <class B> Span<std::byte> OnnxModel<B>::output_memory(std::size_t i) const noexcept {
+  return ready_->runner.output_memory(i);
 }
 template <class B>
 Result<void> OnnxModel<B>::run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) noexcept {

@@ -27,6 +27,7 @@ struct ProgramOptions {
   plan::CompileOptions compile{};
   plan::Fit fit = plan::Fit::least;         ///< of what lies in the arena, in regions too
   bool optimise = true;                     ///< run the passes of ir/passes/ before compiling
+  bool keep_inputs = false;                 ///< a run leaves input_memory as it is; takes more memory
   plan::ProgramOrigins* origins = nullptr;  ///< if set, receives what became of each instruction
 };
 
@@ -92,6 +93,13 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   [[nodiscard]] const TensorType& input_type(std::size_t i) const noexcept { return type(plan().inputs[i]); }
   [[nodiscard]] const TensorType& output_type(std::size_t i) const noexcept { return type(plan().outputs[i]); }
 
+  /// The runner's own memory of an input, where the host can write it: a tensor that lies there is not copied when it
+  /// is given to `run`, which may write over it unless ProgramOptions::keep_inputs says otherwise. Empty where B's
+  /// memory is not the host's.
+  [[nodiscard]] Span<std::byte> input_memory(std::size_t i) const noexcept { return memory(plan().inputs[i]); }
+  /// The same of an output, whose value stays there until the next run.
+  [[nodiscard]] Span<std::byte> output_memory(std::size_t i) const noexcept { return memory(plan().outputs[i]); }
+
   [[nodiscard]] const typename B::Device& device() const noexcept { return *device_; }
   [[nodiscard]] const plan::CompiledPlan& compiled() const noexcept { return compiled_; }
   /// Where the plan's registers lie, and the bytes of its arena.
@@ -109,6 +117,15 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   [[nodiscard]] const plan::ExecutionPlan& plan() const noexcept { return compiled_.plan; }
   [[nodiscard]] const TensorType& type(const plan::PlanPort& port) const noexcept {
     return plan().registers[plan::index(port.reg)];
+  }
+
+  [[nodiscard]] Span<std::byte> memory(const plan::PlanPort& port) const noexcept {
+    if constexpr (std::is_same_v<typename B::Tensor, HostTensor>) {
+      const HostTensor& tensor = bound_.tensor(port.reg);
+      return {tensor.data, bytes_of(tensor.type.dtype, tensor.type.shape.elements({}).raw())};
+    } else {
+      return {};
+    }
   }
 
   template <class View>
@@ -156,6 +173,9 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
   if (!compiled) return pass(compiled);
   if (options.origins != nullptr && !options.optimise)
     if (auto r = options.origins->follow(*graph, *kOps.table, *compiled, options.compile.ordering); !r) return pass(r);
+  if (options.keep_inputs)
+    for (const plan::PlanPort& port : compiled->plan.inputs)
+      compiled->liveness.register_last_read[plan::index(port.reg)] = plan::LivenessMap::kReadAfterEnd;
   auto weights = exec::bind_weights<B>(compiled->plan, {}, device);
   if (!weights) return pass(weights);
   auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
