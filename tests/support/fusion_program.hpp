@@ -46,6 +46,7 @@ using BuildProgram = std::function<PtirTensor(PtirBuilder&, const std::vector<Pt
 struct FusionResult {
   std::vector<std::string> ops;    ///< of the plan with the passes
   std::vector<std::string> plain;  ///< of the plan without them
+  std::size_t chains = 0;          ///< with the passes
   std::uint64_t arena_bytes = 0;   ///< with the passes
   std::uint64_t plain_arena_bytes = 0;
   double worst = 0;  ///< largest |with - without| / max(1, |without|)
@@ -82,6 +83,7 @@ struct FusionResult {
   if (with.refused || without.refused) return result;
   result.ops = with.ops;
   result.plain = without.ops;
+  result.chains = with.chains;
   result.arena_bytes = with.arena_bytes;
   result.plain_arena_bytes = without.arena_bytes;
   EXPECT_EQ(with.outputs[0].type, without.outputs[0].type);

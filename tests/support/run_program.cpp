@@ -23,6 +23,20 @@ const ThreadHook kInTurn{nullptr,
                          },
                          kWorkers};
 
+/// A chain stands as the ops of its steps.
+void add_names(const plan::ExecutionPlan& plan, const plan::Instruction& instruction, ProgramRun& result) {
+  if (instruction.opcode != ops::ElementChain::opcode) {
+    result.ops.emplace_back(kOpTable<ops::Catalog>[number(instruction.opcode)] -> name);
+    return;
+  }
+  ++result.chains;
+  const auto params = decode_params<ops::ElementChain>(plan.param_block(*instruction.param_block_id));
+  for (std::size_t s = 0; params && s < params->count; ++s) {
+    constexpr std::string_view kNames[]{ops::ElementwiseUnary::name, ops::ElementwiseBinary::name, ops::GatedAct::name};
+    result.ops.emplace_back(kNames[static_cast<std::size_t>(params->step(s).family)]);
+  }
+}
+
 template <class B>
 ProgramRun run_on(typename B::Device&& device, const ir::ptir::Program& program, std::span<const HostValue> inputs,
                   int times, const ProgramOptions& options) {
@@ -41,8 +55,7 @@ ProgramRun run_on(typename B::Device&& device, const ir::ptir::Program& program,
     return result;
   }
   const plan::ExecutionPlan& plan = runner->compiled().plan;
-  for (std::size_t i = 0; i < plan.instructions.size(); ++i)
-    result.ops.emplace_back(kOpTable<ops::Catalog>[number(plan.instructions[i].opcode)] -> name);
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) add_names(plan, plan.instruction(i), result);
   result.arena_bytes = runner->mapping().arena_bytes;
   std::vector<TensorView> out;
   result.outputs.resize(runner->outputs());

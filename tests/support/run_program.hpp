@@ -24,7 +24,8 @@ struct ProgramRun {
   std::optional<Error> refused;
   std::optional<Error> failed;
   std::vector<HostValue> outputs;
-  std::vector<std::string> ops;  ///< names of the plan's instructions in order, regions apart
+  std::vector<std::string> ops;  ///< names of the plan's instructions in order, regions apart; a chain as its steps
+  std::size_t chains = 0;        ///< of them that are element_chain
   std::uint64_t arena_bytes = 0;
 };
 

@@ -19,6 +19,7 @@
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/dynamic_slice.hpp>
 #include <zrt/ops/dynamic_update_slice.hpp>
+#include <zrt/ops/element_chain.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/embedding.hpp>
@@ -104,7 +105,7 @@ using Catalog = boost::mp11::mp_list<
     DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
     ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond, WhileLoop, Scan,
     ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize, Dequantize,
-    Requantize, Convolve, BiasAct, LoraAdd>;
+    Requantize, ElementChain, Convolve, BiasAct, LoraAdd>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -16,6 +16,7 @@
 #include <zrt/backend/cpu/ops/dequantize.hpp>
 #include <zrt/backend/cpu/ops/dot_general.hpp>
 #include <zrt/backend/cpu/ops/dynamic_update_slice.hpp>
+#include <zrt/backend/cpu/ops/element_chain.hpp>
 #include <zrt/backend/cpu/ops/elementwise_binary.hpp>
 #include <zrt/backend/cpu/ops/elementwise_unary.hpp>
 #include <zrt/backend/cpu/ops/embedding.hpp>
@@ -93,8 +94,8 @@ using FamilyOps =
 using ProgramOps =
     boost::mp11::mp_list<ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select, ops::Cast,
                          ops::Clamp, ops::Reduce, ops::DotGeneral, ops::LayerNorm, ops::Attention, ops::Convolve,
-                         ops::BiasAct, ops::Constant, ops::ArgMax, ops::BroadcastTo, ops::Slice, ops::Concat,
-                         ops::Transpose, ops::Pad, ops::Tile, ops::Iota, ops::Gather, ops::ScatterAdd,
+                         ops::BiasAct, ops::ElementChain, ops::Constant, ops::ArgMax, ops::BroadcastTo, ops::Slice,
+                         ops::Concat, ops::Transpose, ops::Pad, ops::Tile, ops::Iota, ops::Gather, ops::ScatterAdd,
                          ops::ScatterReduce, ops::ReduceWindow, ops::ExtractPatches, ops::RngUniform, ops::RngNormal,
                          ops::TopK, ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize,
                          ops::DynamicSlice, ops::DynamicUpdateSlice, ops::Cond, ops::WhileLoop, ops::Scan>;

@@ -10,6 +10,7 @@
 #include <zrt/ir/passes/fuse_attention.hpp>
 #include <zrt/ir/passes/fuse_bias_act.hpp>
 #include <zrt/ir/passes/fuse_convolve.hpp>
+#include <zrt/ir/passes/fuse_elements.hpp>
 #include <zrt/ir/passes/fuse_gated_act.hpp>
 #include <zrt/ir/passes/fuse_linear.hpp>
 #include <zrt/ir/passes/fuse_norm.hpp>
@@ -56,24 +57,30 @@ inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"drop_dead_code", &drop_dead_code},
 });
 
+/// The passes that run once behind the others: no pattern knows what they make.
+inline constexpr auto kLastPasses = std::to_array<NamedPass>({
+    {"fuse_elements", &fuse_elements},
+    {"drop_dead_code", &drop_dead_code},
+});
+
 /// Rounds of all passes at most.
 inline constexpr int kMaxPassRounds = 16;
 
 /// Runs the passes over a graph and its regions, round after round until one changes nothing, at most
-/// kMaxPassRounds; true when anything changed. The graph is verified before, and stays so.
+/// kMaxPassRounds, then the last ones once; true when anything changed. The graph is verified before, and stays so.
 ///
 /// Errors: Errc::out_of_memory and size_overflow.
-[[nodiscard]] inline Result<bool> optimise(Graph& g, const PassContext& context,
-                                           Span<const NamedPass> passes = kPasses) noexcept {
+[[nodiscard]] inline Result<bool> optimise(Graph& g, const PassContext& context, Span<const NamedPass> passes = kPasses,
+                                           Span<const NamedPass> last = kLastPasses) noexcept {
   if (context.budget == nullptr) {
     FoldingBudget budget = FoldingBudget::of(g.constants.size());
     PassContext all = context;
     all.budget = &budget;
-    return optimise(g, all, passes);
+    return optimise(g, all, passes, last);
   }
   bool changed = false;
   for (Graph& region : g.regions) {
-    const auto done = optimise(region, context, passes);
+    const auto done = optimise(region, context, passes, last);
     if (!done) return pass(done);
     changed = changed || *done;
   }
@@ -84,8 +91,13 @@ inline constexpr int kMaxPassRounds = 16;
       if (!done) return pass(done);
       again = again || *done;
     }
-    if (!again) return changed;
+    if (!again) break;
     changed = true;
+  }
+  for (const NamedPass& each : last) {
+    const auto done = each.run(g, context);
+    if (!done) return pass(done);
+    changed = changed || *done;
   }
   return changed;
 }

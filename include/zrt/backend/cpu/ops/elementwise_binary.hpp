@@ -4,9 +4,8 @@
 #define ZRT_BACKEND_CPU_OPS_ELEMENTWISE_BINARY
 
 #include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/kernels/extremes.hpp>
+#include <zrt/backend/cpu/kernels/elements.hpp>
 #include <zrt/backend/cpu/kernels/halves.hpp>
-#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/typed_elements.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 
@@ -53,26 +52,9 @@ static_assert(Records<ops::ElementwiseBinary>);
 
 /// Elements are split.
 template <class Call> void binary_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
-  using ops::BinaryKind;
   const Range part = split(c.in[0].elements(step), 64, worker);
-  const auto by = [&](auto f) noexcept {
-    map(c.in[0].template as<float>(), c.in[1].template as<float>(), c.out[0].template as<float>(), part.first,
-        part.last, f);
-  };
-  switch (c.params.kind) {
-    case BinaryKind::add:
-      return by([](F32 a, F32 b) noexcept { return a + b; });
-    case BinaryKind::sub:
-      return by([](F32 a, F32 b) noexcept { return a - b; });
-    case BinaryKind::mul:
-      return by([](F32 a, F32 b) noexcept { return a * b; });
-    case BinaryKind::div:
-      return by([](F32 a, F32 b) noexcept { return a / b; });
-    case BinaryKind::maximum:
-      return by([](F32 a, F32 b) noexcept { return maximum(a, b); });
-    case BinaryKind::minimum:
-      return by([](F32 a, F32 b) noexcept { return minimum(a, b); });
-  }
+  apply_binary(c.params.kind, c.in[0].template as<float>(), c.in[1].template as<float>(), c.out[0].template as<float>(),
+               part.first, part.last);
 }
 
 template <class L>

@@ -4,8 +4,8 @@
 #define ZRT_BACKEND_CPU_OPS_ELEMENTWISE_UNARY
 
 #include <zrt/backend/cpu/adapter.hpp>
+#include <zrt/backend/cpu/kernels/elements.hpp>
 #include <zrt/backend/cpu/kernels/halves.hpp>
-#include <zrt/backend/cpu/kernels/map.hpp>
 #include <zrt/backend/cpu/typed_elements.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
 
@@ -52,33 +52,8 @@ static_assert(Records<ops::ElementwiseUnary>);
 
 /// Elements are split.
 template <class Call> void unary_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
-  using ops::UnaryKind;
   const Range part = split(c.in[0].elements(step), 64, worker);
-  const float* x = c.in[0].template as<float>();
-  float* y = c.out[0].template as<float>();
-  const auto by = [&](auto f) noexcept { map(x, y, part.first, part.last, f); };
-  switch (c.params.kind) {
-    case UnaryKind::neg:
-      return by([](F32 v) noexcept { return -v; });
-    case UnaryKind::abs:
-      return by([](F32 v) noexcept { return abs(v); });
-    case UnaryKind::exp:
-      return by([](F32 v) noexcept { return exp(v); });
-    case UnaryKind::log:
-      return by([](F32 v) noexcept { return log(v); });
-    case UnaryKind::tanh:
-      return by([](F32 v) noexcept { return tanh(v); });
-    case UnaryKind::erf:
-      return by([](F32 v) noexcept { return erf(v); });
-    case UnaryKind::rsqrt:
-      return by([](F32 v) noexcept { return splat(1.0f) / sqrt(v); });
-    case UnaryKind::reciprocal:
-      return by([](F32 v) noexcept { return splat(1.0f) / v; });
-    case UnaryKind::sin:
-      return by([](F32 v) noexcept { return sin(v); });
-    case UnaryKind::cos:
-      return by([](F32 v) noexcept { return cos(v); });
-  }
+  apply_unary(c.params.kind, c.in[0].template as<float>(), c.out[0].template as<float>(), part.first, part.last);
 }
 
 template <class L>
