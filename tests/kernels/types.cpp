@@ -135,7 +135,8 @@ TEST(CpuTyped, Elements) {
                                               {},
                                               {},
                                               {static_cast<ops::UnaryKind>(kind)}});
-    for (std::uint8_t kind = 0; kind < ops::kBinaryKinds; ++kind)
+    const bool powers = zrt::is_float(dtype) && dtype != DType::f64;
+    for (std::uint8_t kind = 0; kind < ops::kBinaryKinds - (powers ? 0 : 1); ++kind)
       c.check(HostCall<ops::ElementwiseBinary>{{x, z}, {z}, {}, {}, {static_cast<ops::BinaryKind>(kind)}});
     for (std::uint8_t kind = 0; kind < ops::kCompareKinds; ++kind)
       c.check(HostCall<ops::Compare>{{x, z}, {truth}, {}, {}, {static_cast<ops::CompareKind>(kind)}});

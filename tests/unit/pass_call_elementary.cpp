@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/pass_call_elementary.cpp: sines and cosines that ONNX files call become a primitive where they are f32.
+// tests/unit/pass_call_elementary.cpp: sines, cosines and powers that ONNX files call become a primitive where they are f32.
 #include <algorithm>
 #include <support/fusion_program.hpp>
 
@@ -25,6 +25,20 @@ TEST(CallElementary, SinesAndCosinesOfF32) {
     EXPECT_LE(r.worst, 0x1p-22);
     EXPECT_EQ(std::count(r.plain.begin(), r.plain.end(), "custom_call"), 1);
   }
+}
+
+TEST(CallElementary, PowersOfF32) {
+  const auto power = [](DType dtype) {
+    return fuse({{4, 100}, {4, 100}}, [&](PtirBuilder& b, const std::vector<PtirTensor>& in) {
+      const PtirTensor x = b.cast(b.abs(in[0]) + 0.25, dtype);
+      return b.cast(b.custom_call("zrt.onnx.pow.v1", {x, b.cast(in[1], dtype)}, {}, {x.type()}, false)[0], DType::f32);
+    });
+  };
+  const FusionResult r = power(DType::f32);
+  EXPECT_EQ(r.count("custom_call"), 0u);
+  EXPECT_LE(r.worst, 0x1p-23);
+  EXPECT_EQ(std::count(r.plain.begin(), r.plain.end(), "custom_call"), 1);
+  EXPECT_EQ(power(DType::f64).count("custom_call"), 1u);
 }
 
 TEST(CallElementary, OtherTypesAndFunctionsStayCalls) {

@@ -2,6 +2,7 @@
 // zrt/ops/elementwise_binary.hpp: one function of two tensors of the same shape.
 #pragma once
 
+#include <zrt/core/elementary.hpp>
 #include <zrt/core/map_elements.hpp>
 #include <zrt/ops/accumulate.hpp>
 #include <zrt/ops/attributes.hpp>
@@ -9,11 +10,12 @@
 
 namespace zrt::inline ZRT_ABI::ops {
 
-enum class BinaryKind : std::uint8_t { add, sub, mul, div, maximum, minimum };
+/// PTIR's six kinds; pow, of floats that are computed in f32, is zrt's own.
+enum class BinaryKind : std::uint8_t { add, sub, mul, div, maximum, minimum, pow };
+inline constexpr std::uint8_t kBinaryKinds = 7;
 /// As programs name them.
 inline constexpr auto kBinaryNames =
     std::to_array<std::string_view>({"add", "sub", "mul", "div", "maximum", "minimum"});
-inline constexpr std::uint8_t kBinaryKinds = kBinaryNames.size();
 
 struct ElementwiseBinaryParams {
   BinaryKind kind = BinaryKind::add;
@@ -39,7 +41,7 @@ struct ElementwiseBinary {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{0, 1}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr auto attributes = attribute_list(attribute::choice("op", &Params::kind, kBinaryNames));
+  static constexpr auto attributes = attribute_list(attribute::choice("op", &Params::kind, kBinaryNames, kBinaryKinds));
 
   /// On i1 only mul (and), maximum (or) and minimum (and); on complex numbers no maximum and minimum.
   template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
@@ -49,7 +51,8 @@ struct ElementwiseBinary {
     if (!shape) return pass(shape);
     const bool orders = kind == BinaryKind::maximum || kind == BinaryKind::minimum;
     const DType dtype = c.in[0].dtype;
-    if ((is_complex(dtype) && orders) || (is_boolean(dtype) && !orders && kind != BinaryKind::mul))
+    const bool no_power = kind == BinaryKind::pow && (!is_float(dtype) || dtype == DType::f64);
+    if ((is_complex(dtype) && orders) || (is_boolean(dtype) && !orders && kind != BinaryKind::mul) || no_power)
       return c.wrong(Errc::dtype_mismatch, 0, "a dtype that ", c.chosen(kOp), " is defined for");
     if (auto r = c.computed(0); !r) return r;
     return c.give(dtype, *shape);
@@ -81,6 +84,9 @@ struct ElementwiseBinary {
         return a != a ? a : (b > a || b != b ? b : a);
       case BinaryKind::minimum:
         return a != a ? a : (b < a || b != b ? b : a);
+      case BinaryKind::pow:
+        if constexpr (std::same_as<T, float>) return math::pow(a, b);
+        break;
     }
     return a;
   }
@@ -135,7 +141,7 @@ struct ElementwiseBinary {
   }
 
   template <class E> static void emit_c(E& f, const Call<E, ElementwiseBinary>& c) noexcept {
-    // In the order of BinaryKind.
+    // In the order of BinaryKind, without pow: a program says it by a call, which has a form of its own.
     static constexpr auto kFloats =
         std::to_array<std::string_view>({"x + y", "x - y", "x * y", "x / y", "x != x ? x : y > x || y != y ? y : x",
                                          "x != x ? x : y < x || y != y ? y : x"});
@@ -144,7 +150,7 @@ struct ElementwiseBinary {
          "(int64_t)((uint64_t)x * (uint64_t)y)", "zrt_div_i64(x, y, &status)", "y > x ? y : x", "y < x ? y : x"});
     static constexpr auto kU64 = std::to_array<std::string_view>(
         {"x + y", "x - y", "x * y", "zrt_div_u64(x, y, &status)", "y > x ? y : x", "y < x ? y : x"});
-    static_assert(kFloats.size() == kBinaryKinds && kI64.size() == kBinaryKinds);
+    static_assert(kFloats.size() == kBinaryNames.size() && kI64.size() == kBinaryNames.size());
     const Domain domain = domain_of(c.in[0].dtype());
     const auto& forms = domain == Domain::i64 ? kI64 : domain == Domain::u64 ? kU64 : kFloats;
     f.w.loop({"i"}, c.out[0].elements());

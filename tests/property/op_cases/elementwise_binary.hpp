@@ -15,7 +15,10 @@ template <> struct OpCases<zrt::ops::ElementwiseBinary> {
     Typed<Op> c;
     c.params = {static_cast<zrt::ops::BinaryKind>(r.between(0, zrt::ops::kBinaryKinds - 1))};
     DType dtype = computed_type(r);
-    if (dtype == DType::i1) c.params.kind = zrt::ops::BinaryKind::mul;
+    if (c.params.kind == zrt::ops::BinaryKind::pow)
+      dtype = r.one_of({DType::fp8_e4m3, DType::bf16, DType::f16, DType::f32});
+    else if (dtype == DType::i1)
+      c.params.kind = zrt::ops::BinaryKind::mul;
     c.in = {plain(r, b, shape, dtype), plain(r, b, shape, dtype)};
     return c;
   }

@@ -62,6 +62,8 @@
       return by([](F32 a, F32 b) noexcept { return maximum(a, b); });
     case BinaryKind::minimum:
       return by([](F32 a, F32 b) noexcept { return minimum(a, b); });
+    case BinaryKind::pow:
+      return by([](F32 a, F32 b) noexcept { return pow(a, b); });
   }
 }
 
