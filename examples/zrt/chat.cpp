@@ -146,7 +146,7 @@ class Conversation {
       }
     }
     if (const auto rest = text.finish(); rest && !error) take(parser.feed(*rest));
-    if (!error) take(parser.finish());
+    if (!error) take(parser.finish(chats::ReplyEnd::by_model));
     end_line(stopped);
     if (error) return std::unexpected<zrt::Error>(*error);
     return said;

@@ -149,7 +149,7 @@ void take_apart(std::string_view text, const ToolParameters* tools) {
       }
     };
     for (std::size_t at = 0; at < text.size(); at += 3) check(parser.feed(slice(text, at, 3)));
-    check(parser.finish());
+    check(parser.finish(text.size() % 3 == 0 ? ReplyEnd::cut : ReplyEnd::by_model));
   }
 }
 

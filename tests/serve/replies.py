@@ -11,8 +11,8 @@ from speaker import write_speaker
 
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {
     "city": {"type": "string"}, "count": {"type": "integer"}}}}}]
-PARIS = {"city": "Paris"}
-JSON = '{"city": "Paris"}'
+PARIS = {"city": "Paris", "count": 3}
+JSON = '{"city": "Paris", "count": 3}'
 SIGNS = {"hermes": "<tool_call>", "mistral": "[TOOL_CALLS]", "llama3": "<|start_header_id|>", "harmony": "<|channel|>",
          "deepseek": "<｜tool▁calls▁begin｜>", "deepseek-v3.2": "｜DSML｜"}
 CONTROLS = ["<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<｜tool▁calls▁begin｜>",
@@ -71,15 +71,18 @@ def joined(events):
 
 CALLS = {
     "hermes": ("hermes", '<tool_call>\n{"name": "f", "arguments": ' + JSON + '}\n</tool_call>'),
-    "tags of Qwen": ("hermes", "<tool_call>\n<function=f>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>"),
-    "tags of GLM": ("hermes", "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>"),
+    "tags of Qwen": ("hermes", "<tool_call>\n<function=f>\n<parameter=city>\nParis\n</parameter>\n<parameter=count>\n3\n</parameter>\n"
+                     "</function>\n</tool_call>"),
+    "tags of GLM": ("hermes", "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n"
+                    "<arg_key>count</arg_key>\n<arg_value>3</arg_value>\n</tool_call>"),
     "mistral": ("mistral", "[TOOL_CALLS]f[ARGS]" + JSON),
     "llama3": ("llama3", '{"name": "f", "parameters": ' + JSON + "}"),
     "llama3 behind a mark": ("llama3", '<|python_tag|>{"name": "f", "parameters": ' + JSON + "}"),
     "deepseek": ("deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>" + JSON
                  + "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
     "deepseek 3.2": ("deepseek-v3.2", '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="city" '
-                     'string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>'),
+                     'string="true">Paris</｜DSML｜parameter>\n<｜DSML｜parameter name="count" string="false">3'
+                     '</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>'),
     "harmony": ("harmony", "<|channel|>commentary to=functions.f <|constrain|>json<|message|>" + JSON + "<|call|>"),
     "harmony with the role": ("harmony", " to=functions.f<|channel|>commentary <|constrain|>json<|message|>" + JSON + "<|call|>"),
 }
@@ -94,6 +97,30 @@ def calls_of_every_format_are_read(program, _):
             for fields in ({"tool_choice": "none"}, {"tools": None}):
                 content, _, calls, finish = s.ask(**fields)
                 assert not calls and finish == "stop" and "Paris" in content, (name, fields, content, calls, finish)
+
+
+def calls_that_are_cut_are_text(program, _):
+    for name, (family, said) in CALLS.items():
+        with Speaker(program, family, said) as s:
+            def ask(**fields):
+                status, body = s.server.chat(tools=TOOLS, temperature=0, **fields)
+                assert status == 200, body
+                choice = body["choices"][0]
+                calls = [call["function"]["arguments"] for call in choice["message"].get("tool_calls", [])]
+                # What is cut is no call, or already a whole one.
+                assert all(json.loads(arguments) == PARIS for arguments in calls), (name, fields, choice)
+                return choice["finish_reason"], calls
+            tokens, finish = 0, "length"
+            while finish == "length":
+                tokens += 1
+                finish, calls = ask(max_tokens=tokens)
+            assert tokens > 2 and finish == "tool_calls" and calls, (name, tokens, finish)
+            for at in range(0, len(said) - 3, 3):
+                finish, calls = ask(stop=said[at:at + 6])
+                assert finish == ("tool_calls" if calls else "stop"), (name, said[at:at + 6], finish, calls)
+            # Each piece of a stream is the same.
+            for limit in {1, tokens // 2, tokens - 1}:
+                s.ask(max_tokens=limit)
 
 
 def arguments_are_as_they_were_written(program, _):
@@ -114,7 +141,8 @@ def a_chat_in_the_terminal_has_no_tools(program, _):
         assert run.stdout.strip() == said, run
 
 
-CASES = {case.__name__: case for case in (calls_of_every_format_are_read, arguments_are_as_they_were_written,
+CASES = {case.__name__: case for case in (calls_of_every_format_are_read, calls_that_are_cut_are_text,
+                                            arguments_are_as_they_were_written,
                                             a_chat_in_the_terminal_has_no_tools)}
 
 if __name__ == "__main__":

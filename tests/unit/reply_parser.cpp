@@ -21,7 +21,7 @@ const ReplyFormat& format(std::string_view name) {
 
 /// All pieces as one text: T[...] R[...] C[name id arguments], those of a kind that follow each other joined.
 std::string parsed(const ReplyFormat& f, std::string_view reply, std::size_t step, std::string_view prompt = {},
-                   const ToolParameters* tools = nullptr) {
+                   const ToolParameters* tools = nullptr, ReplyEnd end = ReplyEnd::by_model) {
   ReplyParser parser(f, tools);
   parser.begin_behind(prompt);
   std::string out;
@@ -45,7 +45,7 @@ std::string parsed(const ReplyFormat& f, std::string_view reply, std::size_t ste
     EXPECT_TRUE(pieces.has_value());
     if (pieces) take(*pieces);
   }
-  const auto pieces = parser.finish();
+  const auto pieces = parser.finish(end);
   EXPECT_TRUE(pieces.has_value());
   if (pieces) take(*pieces);
   return out;
@@ -257,6 +257,66 @@ TEST(ReplyParser, HarmonyCallsNothingWithoutTools) {
             "<|channel|>analysis<|message|>a<|end|><|start|>assistant to=functions.f<|channel|>commentary "
             "json<|message|>{\"a\":1}<|call|>",
             "R[a]T[{\"a\":1}]");
+}
+
+TEST(ReplyParser, WhatIsCutIsACallWhereItIsWhole) {
+  const ToolParameters tools = some_tools();
+  constexpr std::string_view json = R"({"city": "Paris", "count": 3})";
+  const std::string name = R"({"name": "f", "arguments": )" + std::string(json) + "}";
+  const std::pair<const char*, std::string> replies[] = {
+      {"hermes", "<tool_call>" + name + "</tool_call>\n<tool_call>{\"name\": \"g\"}</tool_call>"},
+      {"hermes", "<tool_call>[" + name + ", " + name + "]</tool_call>"},
+      {"hermes",
+       "<tool_call><function=f>\n<parameter=city>\nParis\n</parameter>\n<parameter=count>\n3\n</parameter>\n</"
+       "function>\n"
+       "<function=g>\n</function></tool_call>"},
+      {"hermes",
+       "<tool_call><function=f>\n<parameter=city>\n</parameter> </tool_call> <parameter=x>\n</parameter>\n</function>\n"
+       "</tool_call>"},
+      {"hermes",
+       "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>a </tool_call></arg_value>\n<arg_key>count</arg_key>\n"
+       "<arg_value>3</arg_value></tool_call><tool_call>g</tool_call>"},
+      {"mistral", "[TOOL_CALLS]f[ARGS]" + std::string(json)},
+      {"mistral", "[TOOL_CALLS]f[ARGS]{\"city\": \"Paris\"}[TOOL_CALLS]g[CALL_ID]x1[ARGS]{}"},
+      {"mistral", "[TOOL_CALLS][" + name + "]"},
+      {"llama3", name},
+      {"llama3", "<|python_tag|>" + name + ";" + name},
+      {"deepseek",
+       "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n" + std::string(json) +
+           "\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+      {"deepseek-v3.2",
+       "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"city\" "
+       "string=\"true\">Paris</｜DSML｜parameter>\n<｜DSML｜parameter name=\"count\" "
+       "string=\"false\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke "
+       "name=\"g\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"},
+      {"harmony", "<|channel|>commentary to=functions.f <|constrain|>json<|message|>" + std::string(json) + "<|call|>"},
+  };
+  const auto calls_in = [](const std::string& all) {
+    std::string calls;
+    for (std::size_t at = all.find("C["); at != std::string::npos; at = all.find("C[", at + 1))
+      calls += all.substr(at, all.find(all.find("}]", at) == std::string::npos ? "]" : "}]", at) + 2 - at);
+    return calls;
+  };
+  for (const auto& [family, reply] : replies) {
+    const std::string whole = calls_in(parsed(format(family), reply, reply.size(), {}, &tools));
+    EXPECT_FALSE(whole.empty()) << reply;
+    for (std::size_t size = 1; size <= reply.size(); ++size) {
+      const std::string cut = parsed(format(family), reply.substr(0, size), size, {}, &tools, ReplyEnd::cut);
+      const std::string calls = calls_in(cut);
+      EXPECT_TRUE(whole.starts_with(calls)) << calls << " of " << reply.substr(0, size);
+      // What is no call is not lost.
+      if (calls.empty() && family != std::string_view("harmony")) EXPECT_EQ(cut, "T[" + reply.substr(0, size) + "]");
+    }
+  }
+  // Where the model ended, nothing stands for no arguments.
+  const auto ended = [&](std::string_view family, std::string_view reply, ReplyEnd end) {
+    return parsed(format(family), reply, reply.size(), {}, &tools, end);
+  };
+  EXPECT_EQ(ended("mistral", "[TOOL_CALLS]g[ARGS]", ReplyEnd::by_model), "C[g  {}]");
+  EXPECT_EQ(ended("mistral", "[TOOL_CALLS]g[ARGS]", ReplyEnd::cut), "T[[TOOL_CALLS]g[ARGS]]");
+  EXPECT_EQ(ended("harmony", "<|channel|>to=functions.g<|message|>", ReplyEnd::by_model), "C[g  {}]");
+  EXPECT_EQ(ended("harmony", "<|channel|>to=functions.g<|message|>", ReplyEnd::cut), "");
+  EXPECT_EQ(ended("harmony", "<|channel|>to=functions.g<|message|><|call|>", ReplyEnd::cut), "C[g  {}]");
 }
 
 TEST(ReplyParser, KnowsTheFormatOfATemplate) {

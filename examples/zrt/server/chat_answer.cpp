@@ -37,22 +37,23 @@ void ChatAnswer::take_token(std::uint32_t choice, const Said& said) {
   Message& m = messages_[choice];
   if (request().log_probabilities && !said.ends_text)
     (request().stream ? pending_[choice] : m.probabilities).push_back(probability(said));
-  if (take_text(choice, said.text, false)) ++m.reasoning_tokens;
+  if (take_text(choice, said.text)) ++m.reasoning_tokens;
 }
 
 void ChatAnswer::end_choice(std::uint32_t choice, const Said& said) {
   Message& m = messages_[choice];
-  (void)take_text(choice, said.text, true);
-  const bool cut = said.finish == zrt::FinishReason::length || said.finish == zrt::FinishReason::context;
+  (void)take_text(choice, said.text);
+  const bool whole = said.finish == zrt::FinishReason::stop_token;
   // Calls that are cut are not calls.
-  if (request().forced_calls && !cut) add_forced_calls(choice);
+  if (request().forced_calls && whole) add_forced_calls(choice);
+  take_pieces(choice, m.parser.finish(whole ? zrt::text::chat::ReplyEnd::by_model : zrt::text::chat::ReplyEnd::cut));
   m.finish = finish_name(said.finish, !m.calls.empty());
   if (!request().stream) return;
   if (!pending_[choice].empty()) send_delta(choice, {{"content", ""}}, std::exchange(pending_[choice], Json::array()));
   send_delta(choice, Json::object(), nullptr, m.finish);
 }
 
-bool ChatAnswer::take_text(std::uint32_t choice, std::string_view text, bool last) {
+bool ChatAnswer::take_text(std::uint32_t choice, std::string_view text) {
   Message& m = messages_[choice];
   if (request().forced_calls) {
     m.forced += text;
@@ -63,23 +64,20 @@ bool ChatAnswer::take_text(std::uint32_t choice, std::string_view text, bool las
     if (!text.empty()) add_text(choice, text, false);
     return false;
   }
-  bool reasons = false;
-  const auto take = [&](auto pieces) {
-    if (!pieces) return;
-    for (const Piece& piece : *pieces) {
-      reasons |= piece.kind == Piece::Kind::reasoning;
-      take_piece(choice, piece);
-    }
-  };
-  take(m.parser.feed(text));
-  if (last) take(m.parser.finish());
-  return reasons;
+  return take_pieces(choice, m.parser.feed(text));
 }
 
-void ChatAnswer::take_piece(std::uint32_t choice, const Piece& piece) {
-  if (piece.kind == Piece::Kind::call)
-    return add_call(choice, piece.id.view(), piece.name.view(), std::string(piece.text.view()));
-  add_text(choice, piece.text.view(), piece.kind == Piece::Kind::reasoning);
+bool ChatAnswer::take_pieces(std::uint32_t choice, const zrt::Result<zrt::Span<const Piece>>& pieces) {
+  bool reasons = false;
+  if (!pieces) return false;
+  for (const Piece& piece : *pieces) {
+    reasons |= piece.kind == Piece::Kind::reasoning;
+    if (piece.kind == Piece::Kind::call)
+      add_call(choice, piece.id.view(), piece.name.view(), std::string(piece.text.view()));
+    else
+      add_text(choice, piece.text.view(), piece.kind == Piece::Kind::reasoning);
+  }
+  return reasons;
 }
 
 void ChatAnswer::add_text(std::uint32_t choice, std::string_view text, bool reasons) {

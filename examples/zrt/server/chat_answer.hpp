@@ -34,8 +34,8 @@ class ChatAnswer final : public Answer {
   void add_details(Json& usage) const override;
 
   /// Reads more of the text. Returns whether any of it was reasoning.
-  bool take_text(std::uint32_t choice, std::string_view text, bool last);
-  void take_piece(std::uint32_t choice, const zrt::text::chat::ReplyPiece& piece);
+  bool take_text(std::uint32_t choice, std::string_view text);
+  bool take_pieces(std::uint32_t choice, const zrt::Result<zrt::Span<const zrt::text::chat::ReplyPiece>>& pieces);
   void add_text(std::uint32_t choice, std::string_view text, bool reasons);
   void add_call(std::uint32_t choice, std::string_view id, std::string_view name, std::string arguments);
   void add_forced_calls(std::uint32_t choice);

@@ -12,10 +12,11 @@ namespace zrt::inline ZRT_ABI::text::chat::detail {
 /// Reads calls. JSON arguments come out as the model wrote them, byte for byte.
 class CallReader {
  public:
-  /// Calls go to `calls`. `tools` may be null: then what stands between tags is JSON where it reads as such.
+  /// Calls go to `calls`. `tools` may be null: then what stands between tags is JSON where it reads as such. In a body
+  /// that is cut, a call counts where its own closing mark or a JSON object that is not empty says that it is whole.
   CallReader(const ReplyFormat& format, const ToolParameters* tools, const Allocator& allocator,
-             Vector<ReplyPiece>& calls) noexcept
-      : format_(format), tools_(tools), allocator_(allocator), calls_(calls) {}
+             Vector<ReplyPiece>& calls, ReplyEnd end = ReplyEnd::by_model) noexcept
+      : format_(format), tools_(tools), allocator_(allocator), calls_(calls), cut_(end == ReplyEnd::cut) {}
 
   /// Errors of memory; a body that is no call is none.
   [[nodiscard]] const Result<void>& result() const noexcept { return result_; }
@@ -28,10 +29,11 @@ class CallReader {
     while (!read && calls_.size() > before) calls_.pop_back();
     return read;
   }
-  /// A call with JSON arguments as the model wrote them.
-  [[nodiscard]] bool read_arguments(std::string_view name, std::string_view id, std::string_view json) noexcept {
+  /// A call with JSON arguments as the model wrote them. Nothing stands for no arguments, where the call is `closed`.
+  [[nodiscard]] bool read_arguments(std::string_view name, std::string_view id, std::string_view json,
+                                    bool closed) noexcept {
     json = trimmed(json);
-    if (json.empty()) json = "{}";
+    if (json.empty() && closed) json = "{}";
     Values values(allocator_);
     const auto read = read_json(json, values);
     if (!read || !read->is_dict() || name.empty()) return false;
@@ -133,7 +135,7 @@ class CallReader {
     const Value arguments = values.get(object, key);
     if (name.empty()) return false;
     const std::string_view id = values.get(object, "id").string_or_empty();
-    if (arguments.is_string()) return read_arguments(name, id, arguments.text);
+    if (arguments.is_string()) return read_arguments(name, id, arguments.text, true);
     if (arguments.absent()) return add(name, id, "{}");
     if (!arguments.is_dict()) return false;
     if (const std::string_view written = json_member(json, key); !written.empty()) return add(name, id, written);
@@ -143,6 +145,7 @@ class CallReader {
   }
   /// name[CALL_ID]id[ARGS]{...}, the next one behind another mark of calls.
   [[nodiscard]] bool read_named(std::string_view body) noexcept {
+    if (body.empty()) return false;
     while (!body.empty()) {
       const std::size_t next = find_unquoted(body, format_.call_open);
       const std::string_view one = trimmed(slice(body, 0, next));
@@ -156,7 +159,8 @@ class CallReader {
         id = slice(name, at + 9);
         name = slice(name, 0, at);
       }
-      if (!read_arguments(name, id, slice(one, args < brace ? args + 6 : brace))) return false;
+      const bool closed = next != std::string_view::npos || !cut_;
+      if (!read_arguments(name, id, slice(one, args < brace ? args + 6 : brace), closed)) return false;
       body = next == std::string_view::npos ? std::string_view{} : slice(body, next + format_.call_open.size());
     }
     return true;
@@ -182,7 +186,7 @@ class CallReader {
         rest = slice(rest, in + fence.size());
         rest = slice(rest, 0, rest.rfind("```"));
       }
-      if (!read_arguments(name, {}, rest)) return false;
+      if (!read_arguments(name, {}, rest, end != std::string_view::npos)) return false;
       any = true;
       body = end == std::string_view::npos ? std::string_view{} : slice(body, end + close.size());
     }
@@ -208,10 +212,10 @@ class CallReader {
         body = slice(body, end);
         if (body.starts_with(kParameterEnd)) body.remove_prefix(kParameterEnd.size());
       }
-      // The last tag may be lost with the end of the reply.
+      // A model may leave the last tag out, but what is cut there may lack arguments.
       if (body.starts_with(kFunctionEnd))
         body.remove_prefix(kFunctionEnd.size());
-      else if (!body.empty())
+      else if (!body.empty() || cut_)
         return false;
       if (!arguments.finish()) return false;
     }
@@ -224,6 +228,8 @@ class CallReader {
     if (name.empty() || name.find_first_of(" \n<>{}") != std::string_view::npos) return false;
     // Without arguments a text says that it is a call only by the name of a tool.
     if (first == std::string_view::npos && (tools_ == nullptr || !tools_->has_tool(name))) return false;
+    // Its only closing mark is the one behind the body.
+    if (cut_) return false;
     body = first == std::string_view::npos ? std::string_view{} : slice(body, first);
     Arguments arguments(*this, name);
     std::string_view key, between;
@@ -335,6 +341,7 @@ class CallReader {
   const ToolParameters* tools_;
   Allocator allocator_;
   Vector<ReplyPiece>& calls_;
+  bool cut_;  ///< the body has no end of its own
   Result<void> result_{};
 };
 

@@ -62,6 +62,12 @@ inline constexpr ReplyFormat kReplyFormats[] = {
   return kReplyFormats[std::size(kReplyFormats) - 1];
 }
 
+/// Why a reply has no more text.
+enum class ReplyEnd : std::uint8_t {
+  by_model,  ///< the model ended it
+  cut,       ///< a limit or a stop string did, perhaps in the middle of a call
+};
+
 /// A piece of a reply.
 struct ReplyPiece {
   enum class Kind : std::uint8_t { text, reasoning, call };

@@ -10,7 +10,7 @@
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// Takes a reply apart while it comes. A mark never comes out as text, nor does a part of one; a call comes out whole or,
-/// where it turns out to be none, as the text that it was.
+/// where it turns out to be none or is cut, as the text that it was.
 ///
 /// Control tokens are part of the text that is fed: decode with DecodeOptions::special.
 class ReplyParser {
@@ -29,8 +29,11 @@ class ReplyParser {
 
   /// Takes more of the reply. Errors: Errc::out_of_memory.
   [[nodiscard]] Result<Span<const ReplyPiece>> feed(std::string_view text) noexcept { return advance(text, false); }
-  /// Ends the reply: what was held back comes out.
-  [[nodiscard]] Result<Span<const ReplyPiece>> finish() noexcept { return advance({}, true); }
+  /// Ends the reply: what was held back comes out. Of a reply that is cut, a call counts only where it is seen to be whole.
+  [[nodiscard]] Result<Span<const ReplyPiece>> finish(ReplyEnd end) noexcept {
+    end_ = end;
+    return advance({}, true);
+  }
 
  private:
   enum class Mode : std::uint8_t { text, reasoning, call, header, message };
@@ -141,11 +144,14 @@ class ReplyParser {
     looked_ = 0;
   }
   [[nodiscard]] bool read_call(bool last) noexcept {
-    const std::size_t end = end_of_call(last);
-    if (end == std::string_view::npos && !last) return false;
+    std::size_t end = end_of_call();
+    const bool closed = end != std::string_view::npos;
+    if (!closed && !last) return false;
+    // What does not end as it should is no call, and the first mark ends it.
+    if (!closed && !bare_ && !format_.call_close.empty()) end = held_.view().find(format_.call_close);
     const std::string_view body = slice(held_.view(), 0, end);
     const std::size_t before = pieces_.size();
-    detail::CallReader reader(format_, tools_, allocator_, pieces_);
+    detail::CallReader reader(format_, tools_, allocator_, pieces_, closed ? ReplyEnd::by_model : end_);
     const bool read = reader.read(body);
     result_ = reader.result();
     if (!read || !is_known(before)) {
@@ -165,7 +171,7 @@ class ReplyParser {
     return true;
   }
   /// Where the mark stands that closes the calls, and not one that is a part of an argument.
-  [[nodiscard]] std::size_t end_of_call(bool last) noexcept {
+  [[nodiscard]] std::size_t end_of_call() noexcept {
     const std::string_view mark = format_.call_close;
     if (bare_ || mark.empty()) return std::string_view::npos;
     const std::string_view text = held_.view();
@@ -178,8 +184,7 @@ class ReplyParser {
         looked_ = end + 1;
       }
     }
-    // What does not end as it should is no call, and the first mark ends it.
-    return end == std::string_view::npos && last ? text.find(mark) : end;
+    return end;
   }
 
   // --- messages with headers -------------------------------------------------------------------------
@@ -218,7 +223,8 @@ class ReplyParser {
     }
     const std::string_view body = slice(held_.view(), 0, end);
     detail::CallReader reader(format_, tools_, allocator_, pieces_);
-    const bool read = calls && reader.read_arguments(tool_.view(), {}, body);
+    const bool closed = end != std::string_view::npos || end_ == ReplyEnd::by_model;
+    const bool read = calls && reader.read_arguments(tool_.view(), {}, body, closed);
     result_ = reader.result();
     if (!read) emit(kind, body);
     held_.erase_front(end == std::string_view::npos ? held_.size() : end + mark.size());
@@ -246,6 +252,7 @@ class ReplyParser {
   detail::UnquotedSearch search_{};  ///< for the mark that closes the call
   std::size_t looked_ = 0;           ///< the same, of a call in tags
   detail::UnquotedSearch ends_[std::size(kMessageEnds)]{};
+  ReplyEnd end_ = ReplyEnd::by_model;
   bool at_start_ = true;
   bool bare_ = false;
   bool reasons_ = false;
