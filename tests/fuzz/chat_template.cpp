@@ -7,6 +7,7 @@
 // covers: zrt/text/chat/json.hpp 90
 // covers: zrt/text/chat/reply_parser.hpp 90
 // covers: zrt/text/chat/call_reader.hpp 90
+// covers: zrt/text/chat/literal_reader.hpp 90
 // max-len: 256
 #include <zrt/text/chat/chat_template.hpp>
 #include <zrt/text/chat/reply_parser.hpp>
@@ -82,7 +83,7 @@ void read_and_write(std::string_view text) {
   }
 }
 
-constexpr std::array<std::string_view, 38> kMarks{"<tool_call>",
+constexpr std::array<std::string_view, 51> kMarks{"<tool_call>",
                                                   "</tool_call>",
                                                   "<think>",
                                                   "</think>",
@@ -117,6 +118,19 @@ constexpr std::array<std::string_view, 38> kMarks{"<tool_call>",
                                                   "<|call|>",
                                                   "{\"name\":\"f\",\"arguments\":{\"a\":1}}",
                                                   "{}",
+                                                  "<|tool_call>call:f{",
+                                                  "<|\"|>",
+                                                  "<tool_call|>",
+                                                  "<|tool_call_start|>[f(a='",
+                                                  ")]<|tool_call_end|>",
+                                                  "'",
+                                                  ",a:",
+                                                  ", a=",
+                                                  "<|START_ACTION|>",
+                                                  "<|END_TEXT|>",
+                                                  "<|tool_calls_section_begin|>",
+                                                  "<|tool_call_begin|>functions.f:0",
+                                                  "<|tool_call_argument_begin|>",
                                                   "\"",
                                                   "[",
                                                   "]"};
@@ -132,7 +146,12 @@ std::vector<std::string> good_replies() {
           "｜tool▁calls▁end｜>",
           "<｜DSML｜function_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" "
           "string=\"true\">x</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>",
-          " to=functions.f<|channel|>commentary json<|message|>{\"a\":1}<|call|>"};
+          " to=functions.f<|channel|>commentary json<|message|>{\"a\":1}<|call|>",
+          "<|channel>thought\na<channel|><|tool_call>call:f{a:<|\"|>x<|\"|>,b:[1,{c:true}]}<tool_call|>",
+          "<|tool_call_start|>[f(a='it\\'s', b=[1, \"x\"], c={'d': None}), g()]<|tool_call_end|>",
+          "<|START_THINKING|>a<|END_THINKING|><|START_ACTION|>[{\"tool_name\":\"f\",\"parameters\":{}}]<|END_ACTION|>",
+          "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+          "<|tool_calls_section_end|>"};
 }
 
 /// Takes a reply apart piece by piece and demands that each call has a name and an object of arguments.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Published chat templates, rendered by zrt and by python3-jinja2 on the same conversations.
+"""Published chat templates, rendered by zrt and by python3-jinja2 on the same conversations; and the calls that they show,
+read by zrt.
 
     chat_templates.py UNIT_TESTS FOLDER
 
@@ -26,6 +27,6 @@ script = pathlib.Path(__file__).parents[1] / "tools/chat_conversations.py"
 with tempfile.TemporaryDirectory() as scratch:
     cases = f"{scratch}/cases.json"
     subprocess.run([sys.executable, script, folder, cases], check=True)
-    run = subprocess.run([program, "--gtest_filter=ChatTemplate.RendersAsJinjaDoes"],
-                         env=os.environ | {"ZRT_CHAT_CASES": cases}, check=False)
+    run = subprocess.run([program, "--gtest_filter=ChatTemplate.RendersAsJinjaDoes:ReplyOfTemplates.*"],
+                         env=os.environ | {"ZRT_CHAT_CASES": cases, "ZRT_CHAT_TEMPLATES": str(folder)}, check=False)
 sys.exit(run.returncode)

@@ -259,6 +259,59 @@ TEST(ReplyParser, HarmonyCallsNothingWithoutTools) {
             "R[a]T[{\"a\":1}]");
 }
 
+TEST(ReplyParser, TakesGemmaApart) {
+  expect("gemma4",
+         R"(<|channel>thought
+hm
+<channel|>So.<|tool_call>call:f{city:<|"|>Bern, {or} "so"<|"|>,count:3,flag:true,none:null,rows:[1,{a:<|"|>b<|"|>}],x:{}}<tool_call|>)",
+         R"(R[
+hm
+]T[So.]C[f  {"city": "Bern, {or} \"so\"", "count": 3, "flag": true, "none": null, "rows": [1, {"a": "b"}], "x": {}}])");
+  expect("gemma4",
+         R"(<|tool_call>call:f{<|"|>a<|"|>:<|"|><tool_call|><|"|>}<tool_call|><|tool_call>call:g{}<tool_call|>)",
+         R"(C[f  {"a": "<tool_call|>"}]C[g  {}])");
+  for (const char* none : {"<|tool_call>call:f{a:b}<tool_call|>", "<|tool_call>call:f{a:1<tool_call|>",
+                           "<|tool_call>call:{}<tool_call|>", "<|tool_call>f{}<tool_call|>"})
+    expect("gemma4", none, "T[" + std::string(none) + "]");
+}
+
+TEST(ReplyParser, TakesCallsOfPythonApart) {
+  expect(
+      "lfm2",
+      R"(<think>a</think><|tool_call_start|>[f(city="Bern", count=3, flag=True, none=None, rows=['a', 1.5], x={'a': "b"}), g()]<|tool_call_end|>So.)",
+      R"(R[a]C[f  {"city": "Bern", "count": 3, "flag": true, "none": null, "rows": ["a", 1.5], "x": {"a": "b"}}]C[g  {}]T[So.])");
+  // The template shows texts without escapes.
+  expect("lfm2", R"(<|tool_call_start|>[f(city='it's "so", \'x\\', name="\u00e9")]<|tool_call_end|>)",
+         R"(C[f  {"city": "it's \"so\", 'x\\", "name": "\u00e9"}])");
+  expect("lfm2", R"(<|tool_call_start|>[{"name": "f", "arguments": {"a": 1}}]<|tool_call_end|>)", R"(C[f  {"a": 1}])");
+  for (const char* none : {"<|tool_call_start|>[f(x)]<|tool_call_end|>", "<|tool_call_start|>[f(a=b)]<|tool_call_end|>",
+                           "<|tool_call_start|>[]<|tool_call_end|>", "<|tool_call_start|>[f(a='b)]<|tool_call_end|>"})
+    expect("lfm2", none, "T[" + std::string(none) + "]");
+}
+
+TEST(ReplyParser, TakesOtherMarksApart) {
+  expect("seed",
+         "<seed:think>hm</seed:think>\n<seed:tool_call>\n<function=f>\n<parameter=city>Bern</parameter>\n</function>\n"
+         "</seed:tool_call>",
+         "R[hm]T[\n]C[f  {\"city\": \"Bern\"}]");
+  expect("nemotron", R"(<TOOLCALL>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]</TOOLCALL>)",
+         R"(C[f  {"a": 1}]C[g  {}])");
+  expect("granite", R"(<|tool_call|>[{"name": "f", "arguments": {"a": 1}}])", R"(C[f  {"a": 1}])");
+  expect("smollm3", "<think>a</think>b", "R[a]T[b]");
+  expect("cohere",
+         R"(<|START_THINKING|>hm<|END_THINKING|><|START_ACTION|>[
+    {"tool_call_id": "0", "tool_name": "f", "parameters": {"a": 1}}
+]<|END_ACTION|>)",
+         R"(R[hm]C[f  {"a": 1}])");
+  expect("cohere", "<|START_RESPONSE|>Yes <|x.<|END_RESPONSE|>", "T[Yes <|x.]");
+  expect(
+      "kimi",
+      "<think>a</think>b<|tool_calls_section_begin|><|tool_call_begin|>functions.get_it:0<|tool_call_argument_begin|>"
+      "{\"a\": \"<|tool_call_end|>\"}<|tool_call_end|><|tool_call_begin|>functions.g:1<|tool_call_argument_begin|>{}"
+      "<|tool_call_end|><|tool_calls_section_end|>",
+      "R[a]T[b]C[get_it functions.get_it:0 {\"a\": \"<|tool_call_end|>\"}]C[g functions.g:1 {}]");
+}
+
 TEST(ReplyParser, WhatIsCutIsACallWhereItIsWhole) {
   const ToolParameters tools = some_tools();
   constexpr std::string_view json = R"({"city": "Paris", "count": 3})";
@@ -289,6 +342,17 @@ TEST(ReplyParser, WhatIsCutIsACallWhereItIsWhole) {
        "string=\"true\">Paris</｜DSML｜parameter>\n<｜DSML｜parameter name=\"count\" "
        "string=\"false\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke "
        "name=\"g\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"},
+      {"kimi", "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>" +
+                   std::string(json) + "<|tool_call_end|><|tool_calls_section_end|>"},
+      {"gemma4", "<|tool_call>call:f{city:<|\"|>Paris<|\"|>,count:3}<tool_call|><|tool_call>call:g{}<tool_call|>"},
+      {"lfm2", "<|tool_call_start|>[f(city=\"Paris\", count=3), g()]<|tool_call_end|>"},
+      {"seed",
+       "<seed:tool_call>\n<function=f>\n<parameter=city>Paris</parameter>\n<parameter=count>3</parameter>\n</"
+       "function>\n"
+       "</seed:tool_call>"},
+      {"nemotron", "<TOOLCALL>[" + name + "]</TOOLCALL>"},
+      {"granite", "<|tool_call|>[" + name + "]"},
+      {"cohere", "<|START_ACTION|>[" + name + "]<|END_ACTION|>"},
       {"harmony", "<|channel|>commentary to=functions.f <|constrain|>json<|message|>" + std::string(json) + "<|call|>"},
   };
   const auto calls_in = [](const std::string& all) {

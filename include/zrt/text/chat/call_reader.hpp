@@ -4,6 +4,7 @@
 
 #include <zrt/text/chat/json.hpp>
 #include <zrt/text/chat/json_slices.hpp>
+#include <zrt/text/chat/literal_reader.hpp>
 #include <zrt/text/chat/reply_format.hpp>
 #include <zrt/text/chat/tool_parameters.hpp>
 
@@ -45,6 +46,8 @@ class CallReader {
   [[nodiscard]] static bool may_end(CallSyntax syntax, std::string_view body) noexcept {
     body = trimmed(body);
     if (syntax == CallSyntax::invokes) return body.ends_with(kInvokeEnd);
+    if (syntax == CallSyntax::python) return body.ends_with(']');
+    if (syntax == CallSyntax::braces) return has_whole_texts(body);
     if (body.starts_with(kFunction)) return body.ends_with(kFunctionEnd);
     return body.find(kKey) == std::string_view::npos || body.ends_with(kKeyedEnd);
   }
@@ -52,10 +55,11 @@ class CallReader {
   [[nodiscard]] static bool has_quotes(CallSyntax syntax, std::string_view body) noexcept {
     body = trimmed(body);
     if (syntax == CallSyntax::bodies) return body.starts_with('{') || body.starts_with('[');
-    return syntax != CallSyntax::invokes;
+    return syntax != CallSyntax::invokes && syntax != CallSyntax::python && syntax != CallSyntax::braces;
   }
 
  private:
+  static constexpr std::string_view kFunctions = "functions.";
   static constexpr std::string_view kFunction = "<function=";
   static constexpr std::string_view kFunctionEnd = "</function>";
   static constexpr std::string_view kParameter = "<parameter=";
@@ -72,6 +76,8 @@ class CallReader {
   [[nodiscard]] bool read_body(std::string_view body) noexcept {
     if (format_.syntax == CallSyntax::sections) return read_sections(body);
     if (format_.syntax == CallSyntax::invokes) return read_invokes(body);
+    if (format_.syntax == CallSyntax::braces) return read_braces(body);
+    if (format_.syntax == CallSyntax::python) return read_objects(body) || read_python(body);
     if (body.starts_with('[') || body.starts_with('{')) return read_objects(body);
     if (format_.syntax == CallSyntax::named) return read_named(body);
     return body.starts_with(kFunction) ? read_functions(body) : read_keyed(body);
@@ -131,7 +137,8 @@ class CallReader {
       json = json_member(json, "function");
     }
     const std::string_view key = values.find(object, "arguments") != nullptr ? "arguments" : "parameters";
-    const std::string_view name = values.get(object, "name").string_or_empty();
+    const bool cohere = values.find(object, "tool_name") != nullptr;
+    const std::string_view name = values.get(object, cohere ? "tool_name" : "name").string_or_empty();
     const Value arguments = values.get(object, key);
     if (name.empty()) return false;
     const std::string_view id = values.get(object, "id").string_or_empty();
@@ -167,9 +174,7 @@ class CallReader {
   }
   /// Each section: a kind or the name, a mark, the name in older models, and arguments, there in a fence.
   [[nodiscard]] bool read_sections(std::string_view body) noexcept {
-    constexpr std::string_view open = "<｜tool▁call▁begin｜>";
-    constexpr std::string_view middle = "<｜tool▁sep｜>";
-    constexpr std::string_view close = "<｜tool▁call▁end｜>";
+    const auto& [open, middle, close] = format_.sections;
     constexpr std::string_view fence = "```json";
     bool any = false;
     for (std::size_t at = body.find(open); at != std::string_view::npos; at = find_unquoted(body, open)) {
@@ -186,11 +191,55 @@ class CallReader {
         rest = slice(rest, in + fence.size());
         rest = slice(rest, 0, rest.rfind("```"));
       }
-      if (!read_arguments(name, {}, rest, end != std::string_view::npos)) return false;
+      // Kimi's name is functions.NAME:NUMBER, which is also its id.
+      std::string_view id{};
+      if (const std::size_t number = name.rfind(':');
+          name.starts_with(kFunctions) && number != std::string_view::npos) {
+        id = name;
+        name = slice(name, kFunctions.size(), number - kFunctions.size());
+      }
+      if (!read_arguments(name, id, rest, end != std::string_view::npos)) return false;
       any = true;
       body = end == std::string_view::npos ? std::string_view{} : slice(body, end + close.size());
     }
     return any;
+  }
+
+  // --- literals --------------------------------------------------------------------------------------
+
+  /// [f(key=value, ...), ...]
+  [[nodiscard]] bool read_python(std::string_view body) noexcept {
+    TextBuilder json(allocator_);
+    LiteralReader reader(body, json, allocator_);
+    if (!reader.take('[') || reader.take(']')) return false;
+    for (bool first = true; !reader.take(']'); first = false) {
+      const std::size_t from = json.size();
+      if (!first && !reader.take(',')) return false;
+      const std::string_view name = reader.take_word("(,=[]{}'\"");
+      if (name.empty() || !reader.take('(') || !reader.take_members('=', ')')) return false;
+      if (!json.result()) return result_ = json.result(), false;
+      if (!add(name, {}, slice(json.view(), from))) return false;
+    }
+    return reader.done();
+  }
+  /// call:f{key:value,...}
+  [[nodiscard]] bool read_braces(std::string_view body) noexcept {
+    constexpr std::string_view call = "call:";
+    if (!body.starts_with(call)) return false;
+    TextBuilder json(allocator_);
+    LiteralReader reader(slice(body, call.size()), json, allocator_);
+    const std::string_view name = reader.take_word("{},:<");
+    if (name.empty() || !reader.take('{') || !reader.take_members(':', '}') || !reader.done()) return false;
+    if (!json.result()) return result_ = json.result(), false;
+    return add(name, {}, json.view());
+  }
+  /// Whether each text of such a body has its end.
+  [[nodiscard]] static bool has_whole_texts(std::string_view body) noexcept {
+    bool whole = true;
+    for (std::size_t at = body.find(LiteralReader::kMark); at != std::string_view::npos;
+         at = body.find(LiteralReader::kMark, at + LiteralReader::kMark.size()))
+      whole = !whole;
+    return whole;
   }
 
   // --- tags ------------------------------------------------------------------------------------------

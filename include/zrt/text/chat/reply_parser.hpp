@@ -79,7 +79,7 @@ class ReplyParser {
     if (result_) result_ = pieces_.push_back(std::move(piece));
   }
   /// Gives out all but the end of `held_` that may begin one of the marks.
-  void emit_sure(Kind kind, std::initializer_list<std::string_view> marks, bool last) noexcept {
+  void emit_sure(Kind kind, Span<const std::string_view> marks, bool last) noexcept {
     std::size_t kept = 0;
     for (const std::string_view mark : marks)
       for (std::size_t n = mark.size(); !last && n-- > kept;)
@@ -110,27 +110,28 @@ class ReplyParser {
   [[nodiscard]] bool read_text(bool last) noexcept {
     if (held_.empty()) return false;
     if (!is_plain_start(last)) return mode_ != Mode::text;
-    const std::size_t call = format_.call_open.empty() ? std::string_view::npos : held_.view().find(format_.call_open);
-    const std::size_t reasoning =
-        format_.reasoning_open.empty() ? std::string_view::npos : held_.view().find(format_.reasoning_open);
-    if (call == std::string_view::npos && reasoning == std::string_view::npos) {
-      emit_sure(Kind::text, {format_.call_open, format_.reasoning_open}, last);
-      return false;
+    const std::string_view marks[] = {format_.call_open,     format_.reasoning_open, format_.text_marks[0],
+                                      format_.text_marks[1], format_.text_marks[2],  format_.text_marks[3]};
+    std::size_t before = std::string_view::npos;
+    std::size_t which = 0;
+    for (std::size_t i = 0; i < std::size(marks); ++i) {
+      const std::size_t at = marks[i].empty() ? std::string_view::npos : held_.view().find(marks[i]);
+      if (at < before) before = at, which = i;
     }
-    const bool calls = call < reasoning;
-    const std::size_t before = calls ? call : reasoning;
+    if (before == std::string_view::npos) return emit_sure(Kind::text, marks, last), false;
     emit(Kind::text, slice(held_.view(), 0, before));
     held_.erase_front(before);
     bare_ = false;
+    const bool calls = which == 0;
     if (calls && format_.syntax == CallSyntax::channels) return mode_ = Mode::header, true;
-    held_.erase_front(calls ? format_.call_open.size() : format_.reasoning_open.size());
-    mode_ = calls ? Mode::call : Mode::reasoning;
+    held_.erase_front(marks[which].size());
+    if (which <= 1) mode_ = calls ? Mode::call : Mode::reasoning;
     begin_call();
     return true;
   }
   [[nodiscard]] bool read_until(Kind kind, std::string_view mark, bool last) noexcept {
     const std::size_t end = held_.view().find(mark);
-    if (end == std::string_view::npos) return emit_sure(kind, {mark}, last), false;
+    if (end == std::string_view::npos) return emit_sure(kind, {&mark, 1}, last), false;
     emit(kind, slice(held_.view(), 0, end));
     held_.erase_front(end + mark.size());
     mode_ = Mode::text;
@@ -218,7 +219,7 @@ class ReplyParser {
     std::string_view mark{};
     const std::size_t end = end_of_message(calls && !last, mark);
     if (end == std::string_view::npos && !last) {
-      if (!calls) emit_sure(kind, {kMessageEnds[0], kMessageEnds[1], kMessageEnds[2]}, false);
+      if (!calls) emit_sure(kind, kMessageEnds, false);
       return false;
     }
     const std::string_view body = slice(held_.view(), 0, end);
