@@ -76,6 +76,21 @@ TEST(StopStrings, TheEarlierOfTwoMatchesCuts) {
   EXPECT_EQ(stream({"aab"}, {"a", "a", "a", "b"}).text, "a");
 }
 
+TEST(StopStrings, TheMatchThatEndsFirstCutsHoweverTheTextComes) {
+  const std::vector<std::string_view> lists[] = {{"abcdef", "cd"}, {"cd", "abcdef"},    {"bcd", "cd"},
+                                                 {"cd", "bcd"},    {"abcd", "bc", "c"}, {"efg", "fg", "xabcdefgh"}};
+  const char* expected[] = {"xab", "xab", "xa", "xa", "xa", "xabcd"};
+  const std::string text = "xabcdefgh";
+  for (std::size_t i = 0; i < std::size(lists); ++i)
+    for (std::size_t step = 1; step <= text.size(); ++step) {
+      std::vector<std::string> pieces;
+      for (std::size_t at = 0; at < text.size(); at += step) pieces.push_back(text.substr(at, step));
+      const Streamed s = stream(lists[i], pieces);
+      EXPECT_EQ(s.text, expected[i]) << i << " by " << step;
+      EXPECT_TRUE(s.matched) << i << " by " << step;
+    }
+}
+
 /// The last text may begin one stop string while another's beginning is still held back.
 TEST(StopStrings, TheEndGivesOutAllThatWasHeldBack) {
   const std::string_view stops[] = {"abc", "\xef\xbf\xbdx"};
@@ -143,7 +158,10 @@ TEST(StopStrings, EqualsAPlainSearchOnRandomText) {
       ASSERT_TRUE(sure);
       out += *sure;
       std::size_t first = std::string::npos;
-      for (std::string_view stop : stops) first = std::min(first, all.find(stop));
+      // Letter by letter: at the first letter that ends any, the longest of those that end there counts.
+      for (std::size_t size = 1; size <= all.size() && first == std::string::npos; ++size)
+        for (std::string_view stop : stops)
+          if (std::string_view(all).substr(0, size).ends_with(stop)) first = std::min(first, size - stop.size());
       ASSERT_EQ(s.matched(), first != std::string::npos) << all;
       if (s.matched()) {
         ASSERT_EQ(out + std::string(s.held()), all.substr(0, first)) << all;

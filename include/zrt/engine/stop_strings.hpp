@@ -11,7 +11,8 @@
 
 namespace zrt::inline ZRT_ABI {
 
-/// Passes text on until a stop string is complete; nothing of the match or after it gets out.
+/// Passes text on until a stop string is complete; nothing of the match or after it gets out. Of several the one counts
+/// that ends first, so how the text is cut into pieces changes nothing.
 class StopStrings {
  public:
   explicit StopStrings(Allocator a) noexcept : stops_(a), held_(a), ready_(a) {}
@@ -66,10 +67,14 @@ class StopStrings {
     if (stops_.empty() && held_.empty()) return text;
     if (auto r = held_.append(text); !r) return pass(r);
     const std::string_view all = held_.view();
+    // The one that is complete first, as it is where each byte comes alone; of several the one that begins first.
     std::size_t first = std::string_view::npos;
+    std::size_t first_end = std::string_view::npos;
     for (const String& stop : stops_) {
       const std::size_t at = all.find(stop.view());
-      first = at < first ? at : first;
+      if (at == std::string_view::npos || at + stop.size() > first_end) continue;
+      first = at + stop.size() == first_end && first < at ? first : at;
+      first_end = at + stop.size();
     }
     matched_ = first != std::string_view::npos;
     const std::size_t sure = matched_ ? first : all.size() - (more ? possible_beginning(all) : 0);
