@@ -2,7 +2,7 @@
 // examples/zrt/simulate/machine.hpp: a machine whose answers show what its pages and states held.
 #pragma once
 
-#include "script.hpp"
+#include "windowed_slots.hpp"
 
 #include <array>
 
@@ -16,38 +16,65 @@ class SimulatedMachine {
   explicit SimulatedMachine(const Script& script)
       : vocabulary_(script.vocabulary),
         seed_(script.seed),
-        hybrid_(is_hybrid(script.limits)),
+        rewrites_(!script.limits.goes_back),
         pages_(script.limits.pages),
         states_(script.limits.slots),
         kept_(script.limits.checkpoints),
-        shelf_(script.limits.shelf) {}
+        shelf_(script.limits.shelf) {
+    if (script.window != 0) windows_.emplace(script.limits, script.window);
+  }
+
+  /// What a slot table found wrong; empty while that is nothing.
+  [[nodiscard]] std::string failure() const { return windows_ ? windows_->failure() : std::string(); }
+
+  /// Brings slots to where a plan has them, as an engine does before it computes the plan's runs.
+  template <class Rules> void follow(serve::Scheduler<Rules>& scheduler) {
+    (void)scheduler.copy_shelved([this](const serve::ShelvedState& state) -> zrt::Result<void> {
+      shelve(state);
+      return {};
+    });
+    if (!windows_) return;
+    windows_->follow(scheduler.state());
+    for (const serve::PlannedRun& run : scheduler.state().runs) {
+      if (run.load != serve::kNone)
+        windows_->restore(WindowedSlots::Part::own, run.slot, run.begin, kept_[run.load].window);
+      if (run.shelf != serve::kNone)
+        windows_->restore(WindowedSlots::Part::shelved, run.slot, run.begin, shelf_[run.shelf].window);
+    }
+  }
 
   /// Computes a run of an adapter with the slot's pages.
   serve::Outcome run(const serve::PlannedRun& run, zrt::Span<const std::uint32_t> list, std::uint32_t adapter = 0) {
     std::uint64_t& state = states_[run.slot];
     if (run.begin == 0) state = 0;
-    if (run.load != serve::kNone) state = kept_[run.load];
+    if (run.load != serve::kNone) state = kept_[run.load].state;
     if (run.shelf != serve::kNone) {
       state = shelf_[run.shelf].state;
       if (run.begin % zrt::kPageTokens != 0) pages_[list[run.begin / zrt::kPageTokens]] = shelf_[run.shelf].tail;
     }
+    if (windows_) windows_->advance(run.slot, run.begin);
     for (std::uint32_t i = 0; i < run.count; ++i) {
       const std::uint32_t position = run.begin + i;
       const std::uint64_t entry = entry_of(run.tokens[i], adapter);
       pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens] = entry;
       state = mixed(state, entry);
+      if (windows_) windows_->write(run.slot, position, entry);
     }
-    if (run.save != serve::kNone) kept_[run.save] = state;
+    if (run.save != serve::kNone) {
+      kept_[run.save].state = state;
+      if (windows_) windows_->save(WindowedSlots::Part::own, run.slot, run.begin + run.count, kept_[run.save].window);
+    }
     if (!run.sample) return {};
     const std::uint32_t known = run.begin + run.count - run.drafts;
     std::uint64_t read = this->read(list, known);
+    if (!sees_window(run, list)) read = ~read;
     if (run.drafts != 0 && mixed(read, seed_) % 16 == 0 && read != blamed_) {
       blamed_ = read;
       serve::Outcome again;
       again.again = true;
       return again;
     }
-    serve::Outcome outcome = answer(read, hybrid_ ? state : read);
+    serve::Outcome outcome = answer(read, rewrites_ ? state : read);
     std::uint32_t accepted = 0;
     while (accepted < run.drafts && !outcome.last && held(list, known + accepted) == entry_of(outcome.token, adapter)) {
       read = mixed(read, held(list, known + accepted++));
@@ -55,12 +82,6 @@ class SimulatedMachine {
     }
     outcome.accepted = accepted;
     return outcome;
-  }
-
-  /// Copies a slot's state to the shelf.
-  void shelve(const serve::ShelvedState& from) {
-    shelf_[from.row].state = states_[from.slot];
-    if (from.tail != serve::kNone) shelf_[from.row].tail = pages_[from.tail];
   }
 
   /// A hash of the first `count` entries of a page list: what the logits behind them depend on.
@@ -84,10 +105,28 @@ class SimulatedMachine {
 
  private:
   using Page = std::array<std::uint64_t, zrt::kPageTokens>;
-  struct Shelved {
+  struct Kept {
     std::uint64_t state = 0;
+    std::vector<std::byte> window{};
+  };
+  struct Shelved : Kept {
     Page tail{};
   };
+
+  void shelve(const serve::ShelvedState& from) {
+    shelf_[from.row].state = states_[from.slot];
+    if (from.tail != serve::kNone) shelf_[from.row].tail = pages_[from.tail];
+    if (windows_) windows_->save(WindowedSlots::Part::shelved, from.slot, from.position, shelf_[from.row].window);
+  }
+  /// Whether each row of a run finds in its window what the pages have of the same positions.
+  [[nodiscard]] bool sees_window(const serve::PlannedRun& run, zrt::Span<const std::uint32_t> list) {
+    if (!windows_) return true;
+    const std::uint32_t last = run.begin + run.count - 1;
+    for (std::uint32_t p = windows_->first_seen(run.begin); p <= last; ++p)
+      for (const std::uint32_t row : {std::max(run.begin, p), last})
+        if (!windows_->shows(run.slot, row, p, held(list, p))) return false;
+    return true;
+  }
 
   [[nodiscard]] std::uint64_t held(zrt::Span<const std::uint32_t> list, std::uint32_t position) const {
     return pages_[list[position / zrt::kPageTokens]][position % zrt::kPageTokens];
@@ -95,12 +134,13 @@ class SimulatedMachine {
 
   std::uint32_t vocabulary_;
   std::uint64_t seed_;
-  bool hybrid_;
+  bool rewrites_;             ///< a state token by token
   std::uint64_t blamed_ = 0;  ///< what the last run read whose drafts were to blame
   std::vector<Page> pages_;
   std::vector<std::uint64_t> states_;
-  std::vector<std::uint64_t> kept_;
+  std::vector<Kept> kept_;
   std::vector<Shelved> shelf_;
+  std::optional<WindowedSlots> windows_{};  ///< of a model with a window
 };
 
 }  // namespace simulate

@@ -93,6 +93,8 @@ struct Script {
   std::uint64_t token_ns = 10'000;
   std::uint64_t row_ns = 0;  ///< of logits of a prompt that are read
   std::uint32_t vocabulary = 64;
+  std::uint32_t window =
+      0;  ///< positions that a row sees in one cache group of a model with state beside its pages; 0: all
   std::uint32_t prompt_tokens = ~0u;
   bool timed = false;              ///< the host says how long steps take
   std::uint32_t right_drafts = 0;  ///< of a hundred
@@ -162,6 +164,8 @@ class ScriptWriter {
     Draw shelf(mixed(script_.seed, 0x5e1f));
     l.recurrent = l.checkpoints != 0 || shelf.chance(0.3);
     if (l.recurrent) l.shelf = shelf.one_of({0, 1, l.slots, l.slots});
+    if (l.recurrent) script_.window = shelf.one_of({0, 0, 1, 7, 40});
+    l.goes_back = !l.recurrent || (script_.window != 0 && shelf.chance(0.7));
     l.slow_steps = draw_.one_of({1, 4, 20});
     l.floor_patience = draw_.one_of({1, 4, 8});
     l.hash_bits = draw_.one_of({2, 4, 64, 64});

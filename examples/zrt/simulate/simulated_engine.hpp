@@ -248,10 +248,7 @@ class SimulatedEngine {
 
   template <class F> void compute(const serve::StepPlan& plan, const F& on_token) {
     if (!is_resident()) return world_.fail("a model computes that is not in memory");
-    (void)scheduler_->copy_shelved([this](const serve::ShelvedState& state) -> zrt::Result<void> {
-      machine_->shelve(state);
-      return {};
-    });
+    machine_->follow(*scheduler_);
     outcomes_.clear();
     std::size_t rows = 0;
     for (const serve::PlannedRun& run : plan.runs) {
@@ -260,6 +257,7 @@ class SimulatedEngine {
     }
     if (rows > plan.runs.size() + script_.limits.scored_rows)
       world_.fail("more rows reach the head than there is room for");
+    if (const std::string failure = machine_->failure(); !failure.empty()) world_.fail(failure);
     scheduler_->settle({outcomes_.data(), outcomes_.size()});
     tell(on_token);
   }

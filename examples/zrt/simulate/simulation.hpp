@@ -262,10 +262,8 @@ template <class Rules> class Simulation {
     in.drafts = {drafts_.data(), drafts_.size()};
     const std::uint64_t idle = scheduler.idle(now);
     const serve::StepPlan plan = scheduler.step(in);
-    (void)scheduler.copy_shelved([this](const serve::ShelvedState& state) -> zrt::Result<void> {
-      machine_.shelve(state);
-      return {};
-    });
+    if (!plan.runs.empty()) machine_.follow(scheduler);
+    if (const std::string failure = machine_.failure(); !failure.empty()) witness.fail(failure);
     const bool did_nothing = plan.runs.empty() && plan.events.empty();
     if (idle != 0 && arrivals_.empty() && !did_nothing) witness.fail("a step does something in idle time");
     if (did_nothing && scheduler.state().held == 0 && scheduler.idle(now) == 0)

@@ -112,9 +112,11 @@ template <class Rules> class Witness {
   void outcome(Seen& r, std::uint32_t tenant, const serve::PlannedRun& run, const serve::Outcome& o) {
     if (run.drafts != 0) drafts(r, tenant, run, o);
     r.failed = o.failed;
-    r.shelved = false;
-    r.ran = true;
-    r.behind = run.begin + run.count;
+    if (!o.again) {
+      r.shelved = false;
+      r.ran = true;
+      r.behind = run.begin + run.count - (run.drafts - std::min(o.accepted, run.drafts));
+    }
     if (o.failed || o.again || !run.sample) return;
     if (o.empty) {
       r.complete = r.stopped = true;

@@ -275,7 +275,7 @@ class Engine : detail::EngineCheck<B, Families, O> {
   ///
   /// Errors: Errc::invalid_argument for the engine itself, draft_tokens of 0, another vocabulary, fewer slots or a shorter
   /// context than this engine has; Errc::invalid_state while either has requests, or a draft model; Errc::unimplemented
-  /// where either model has recurrent layers or windows, and for an engine whose runs are recorded.
+  /// where either model has recurrent layers, or the draft model windows, and for an engine whose runs are recorded.
   [[nodiscard]] Result<void> draft_with(Engine&& drafter) noexcept;
 
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool` for each token that

@@ -434,10 +434,13 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = expect_resident(); !r) return r;
     if (auto r = other.expect_resident(); !r) return r;
     if (!gives_logits_ || !other.gives_logits_) return no_logits();
-    for (EngineCore* core : {this, &other})
-      if (core->serving_.scheduler().state().limits.recurrent)
-        return fail(Errc::unimplemented, "the ", core == this ? "model" : "draft model",
-                    " has recurrent layers or windows, whose state cannot go back behind a wrong guess");
+    if (!serving_.scheduler().state().limits.goes_back)
+      return fail(Errc::unimplemented,
+                  "the model has recurrent layers, whose state cannot go back behind a wrong guess");
+    // It reads its own guesses one after the other, so that pages which a window has left behind would be wanted again.
+    if (other.serving_.scheduler().state().limits.recurrent)
+      return fail(Errc::unimplemented,
+                  "the draft model has recurrent layers or windows, whose state cannot go back behind a wrong guess");
     if (other.model_.options().slots < o.slots)
       return fail(Errc::invalid_argument, "the draft model has ", other.model_.options().slots, " slots, expected ",
                   o.slots, " or more");

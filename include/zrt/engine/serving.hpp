@@ -428,6 +428,7 @@ template <class B> class Serving {
     l.scored_rows = sizes.prefill_rows - sizes.slots;
     l.recurrent = slots_->bytes_of(serve::SlotPart::own, kPageTokens) != 0;
     l.shelf = l.recurrent ? l.slots : 0;
+    l.goes_back = slots_->goes_back();
     l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;
     l.key = options.prefix_key;

@@ -30,7 +30,7 @@ inline constexpr bool kAudits = false;
 ///  9 a tenant's charge, with shared pages in full, is within its quota: tenants(); page_quota, uncharge_pages
 /// 10 a list is as long as positions and guesses need: list(); drop_drafts, charge_drafts
 /// 11 no page is twice in a list, and lists agree as far as they share: list(); remap_before_free, compare_parent
-/// 12 pages before a window go back exactly once: WindowAudit, and its test
+/// 12 pages before a window go back exactly once: WindowAudit, which the simulation runs, and its test
 /// 13 nothing refers to a slot whose request has left: slots(), tenants(); uncharge_pages, end_with_tenant
 /// 14 cached pages stand by the time of their release: cached(); release_tail_first
 /// 15 a free page is not in the tree: pages(); forget_evicted
@@ -406,7 +406,8 @@ class Audit {
         return broken("run ", i, " is not the next of its slot");
       if (run.tokens != r.tokens + run.begin) return broken("run ", i, " reads tokens of another request");
       if (run.load != w.load || run.shelf != w.shelf) return broken("run ", i, " loads a state that its slot does not");
-      if (run.drafts != 0 && (!run.sample || s.hybrid() || run.begin + run.count >= r.prompt + r.most))
+      if (run.drafts != 0 &&
+          (!run.sample || !s.limits.goes_back || run.save != kNone || run.begin + run.count >= r.prompt + r.most))
         return broken("run ", i, " has drafts where none may be");
       if (run.begin / kPageTokens < w.in_tree) return broken("run ", i, " writes a page of the tree");
       if (run.save != kNone && (run.begin + run.count) % kPageTokens != 0)

@@ -122,7 +122,7 @@ template <class Rules> class RunPlanner {
   /// have room for. State that is rewritten token by token cannot go back, and a client that does not read gets no two
   /// tokens at once.
   [[nodiscard]] std::uint32_t take_drafts(std::uint32_t slot) noexcept {
-    if (slot >= drafts_.size() || s_.hybrid()) return 0;
+    if (slot >= drafts_.size() || !s_.limits.goes_back) return 0;
     const SlotWork& w = s_.work[slot];
     const RequestRow& r = s_.requests[w.request];
     const TenantRow& t = s_.tenants[r.tenant];
@@ -363,7 +363,7 @@ template <class Rules> class RunPlanner {
     run.sample = end - drafts == r.known();
     run.load = w.load;
     run.shelf = s_.keeps(Rule::load_shelf) ? w.shelf : kNone;
-    if (keeps_state_at(slot, end)) run.save = take_checkpoint();
+    if (drafts == 0 && keeps_state_at(slot, end)) run.save = take_checkpoint();
     (void)s_.runs.push_back(run);
     used_ += count;
     const std::uint32_t last = s_.list(slot)[row.pages - 1];

@@ -304,9 +304,8 @@ template <class Rules = AllRules> class Scheduler {
     SlotWork& w = s_.work[run.slot];
     SlotRow& row = s_.slots[run.slot];
     const std::uint32_t request = w.request;
-    if (run.load != kNone) s_.checkpoints.unpin(run.load);
-    if (w.shelf != kNone) s_.unshelve(s_.requests[request]);
-    w.load = w.shelf = kNone;
+    // A run that is repeated loads its state again.
+    if (!outcome.again) loaded(run.slot);
     row.speculative_tokens = 0;
     if (outcome.failed) {
       if (run.save != kNone) s_.checkpoints.free(run.save);
@@ -335,6 +334,14 @@ template <class Rules = AllRules> class Scheduler {
     if (outcome.empty) return complete(request, true);
     add_token(request, outcome.token);
     if (outcome.last || r.generated == r.most) complete(request, outcome.last);
+  }
+
+  /// A slot's first run has taken its state over.
+  void loaded(std::uint32_t slot) noexcept {
+    SlotWork& w = s_.work[slot];
+    if (w.load != kNone) s_.checkpoints.unpin(w.load);
+    if (w.shelf != kNone) s_.unshelve(s_.requests[w.request]);
+    w.load = w.shelf = kNone;
   }
 
   void add_token(std::uint32_t request, std::uint32_t token) noexcept {

@@ -200,6 +200,13 @@ template <class B> class SlotTable {
     }
     return {};
   }
+  /// Whether a slot can go back behind positions that it has computed in one step: what they wrote to pages is written
+  /// anew, but not a recurrent state.
+  [[nodiscard]] bool goes_back() const noexcept {
+    for (const StateDescriptor& d : states_->descriptors())
+      if (d.lifecycle != StateLifecycle::kv_paged) return false;
+    return true;
+  }
   /// Cache groups without a window.
   [[nodiscard]] std::uint32_t shared_groups() const noexcept {
     std::uint32_t count = 0;
