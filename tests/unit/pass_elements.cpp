@@ -58,6 +58,9 @@ TEST(FuseElements, NearMisses) {
   EXPECT_EQ(read.count("elementwise_unary"), 2u) << "a value that others read is made once";
   const FusionResult whole = fuse({{3, 5}, {3, 5}}, [](B&, const In& in) { return in[0] * in[1]; });
   EXPECT_EQ(whole.chains, 0u);
+  const FusionResult gated =
+      fuse({{3, 5}, {3, 5}}, [](B& b, const In& in) { return in[0] / (b.exp(-in[0]) + 1.0) * in[1]; });
+  EXPECT_EQ(gated.chains, 0u) << "one op already";
   const FusionResult half =
       fuse({{3, 5}}, [](B& b, const In& in) { return b.cast(b.exp(b.cast(in[0], DType::f16) * 0.5), DType::f32); });
   EXPECT_EQ(half.chains, 0u) << "of f32 alone";

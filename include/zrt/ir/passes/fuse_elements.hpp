@@ -33,7 +33,7 @@ class ChainOfNodes {
   }
 
   /// Whether the chain saves a pass over memory.
-  [[nodiscard]] bool pays() const noexcept { return fits_ && (params_.count > 1 || reads_repeated_); }
+  [[nodiscard]] bool pays() const noexcept { return fits_ && (links_ > 1 || reads_repeated_); }
   [[nodiscard]] const ops::ElementChainParams& params() const noexcept { return params_; }
   /// The inputs; one of the result's shape, over which the result can lie, comes first.
   [[nodiscard]] std::array<std::uint32_t, ops::kChainInputs> inputs() noexcept {
@@ -55,6 +55,7 @@ class ChainOfNodes {
 
   /// Appends the steps of a link and returns the operand that its result is.
   std::uint8_t append(std::uint32_t node, int depth) noexcept {
+    ++links_;
     const auto in = r_.graph().node_inputs(r_.graph().nodes[node]);
     const auto of = [&](std::size_t i) noexcept { return operand(in[i], node, depth); };
     using ops::ChainFamily;
@@ -135,6 +136,7 @@ class ChainOfNodes {
     in_ = before.in_;
     params_ = before.params_;
     fits_ = before.fits_;
+    links_ = before.links_;
     reads_repeated_ = before.reads_repeated_;
   }
 
@@ -152,6 +154,7 @@ class ChainOfNodes {
   Shape shape_;
   std::array<std::uint32_t, ops::kChainInputs> in_{kNone, kNone, kNone, kNone, kNone, kNone};
   ops::ElementChainParams params_;
+  std::uint32_t links_ = 0;
   bool fits_ = true;
   bool reads_repeated_ = false;
 };
