@@ -14,9 +14,13 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "
 PARIS = {"city": "Paris", "count": 3}
 JSON = '{"city": "Paris", "count": 3}'
 SIGNS = {"hermes": "<tool_call>", "mistral": "[TOOL_CALLS]", "llama3": "<|start_header_id|>", "harmony": "<|channel|>",
-         "deepseek": "<｜tool▁calls▁begin｜>", "deepseek-v3.2": "｜DSML｜"}
+         "deepseek": "<｜tool▁calls▁begin｜>", "deepseek-v3.2": "｜DSML｜", "gemma4": "<|tool_call>", "lfm2": "List of tools: ",
+         "seed": "<seed:tool_call>", "granite": "<|tool_call|>", "nemotron": "<TOOLCALL>", "cohere": "<|START_ACTION|>",
+         "kimi": "<|tool_calls_section_begin|>"}
 CONTROLS = ["<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<｜tool▁calls▁begin｜>",
-            "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<|constrain|>", "<|call|>"]
+            "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<|constrain|>", "<|call|>", "<|tool_call>", "<tool_call|>", "<|tool_call_start|>",
+            "<|tool_call_end|>", "<seed:tool_call>", "</seed:tool_call>", "<|tool_call|>", "<|START_ACTION|>", "<|END_ACTION|>",
+            "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_calls_section_end|>"]
 
 
 class Speaker:
@@ -83,6 +87,15 @@ CALLS = {
     "deepseek 3.2": ("deepseek-v3.2", '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="city" '
                      'string="true">Paris</｜DSML｜parameter>\n<｜DSML｜parameter name="count" string="false">3'
                      '</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>'),
+    "gemma4": ("gemma4", '<|tool_call>call:f{city:<|"|>Paris<|"|>,count:3}<tool_call|>'),
+    "lfm2": ("lfm2", "<|tool_call_start|>[f(city='Paris', count=3)]<|tool_call_end|>"),
+    "seed": ("seed", "<seed:tool_call>\n<function=f>\n<parameter=city>Paris</parameter>\n<parameter=count>3</parameter>\n"
+             "</function>\n</seed:tool_call>"),
+    "granite": ("granite", '<|tool_call|>[{"name": "f", "arguments": ' + JSON + "}]"),
+    "nemotron": ("nemotron", '<TOOLCALL>[{"name": "f", "arguments": ' + JSON + "}]</TOOLCALL>"),
+    "cohere": ("cohere", '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "f", "parameters": ' + JSON + "}]<|END_ACTION|>"),
+    "kimi": ("kimi", "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>" + JSON
+             + "<|tool_call_end|><|tool_calls_section_end|>"),
     "harmony": ("harmony", "<|channel|>commentary to=functions.f <|constrain|>json<|message|>" + JSON + "<|call|>"),
     "harmony with the role": ("harmony", " to=functions.f<|channel|>commentary <|constrain|>json<|message|>" + JSON + "<|call|>"),
 }
