@@ -156,8 +156,8 @@ bool HttpReader::read_request_line(std::string_view line) {
   if (target.size() > limits_.target_bytes) return refuse(414, "the target is too long");
   if (target.empty() || has_control(target) || target.find(' ') != std::string_view::npos)
     return refuse(400, "expected a target without spaces");
-  if (name != "HTTP/1.1" && name != "HTTP/1.0")
-    return name.starts_with("HTTP/") ? refuse(505, "expected HTTP/1.1 or HTTP/1.0") : refuse(400, "expected a version");
+  // RFC 9110 has 505 for it, and 501 for a coding, but here a fault of the client's is always 4xx.
+  if (name != "HTTP/1.1" && name != "HTTP/1.0") return refuse(400, "expected the version HTTP/1.1 or HTTP/1.0");
   request_.method = line.substr(0, method);
   request_.minor = name.back() - '0';
   return read_target(target);
@@ -209,7 +209,7 @@ bool HttpReader::choose_body() {
   if (lengths > 1 || codings > 1 || (lengths != 0 && codings != 0))
     return refuse(400, "expected one Content-Length or one Transfer-Encoding");
   if (codings != 0 && (request_.minor == 0 || lower_case(coding) != "chunked"))
-    return refuse(501, "expected the transfer coding chunked");
+    return refuse(400, "expected the transfer coding chunked, of HTTP/1.1");
   if (lengths != 0 && !read_number(length, 10, left_)) return refuse(400, "expected a number as Content-Length");
   if (lengths == 0) left_ = 0;
   if (left_ > limits_.body_bytes)
