@@ -1018,21 +1018,34 @@ def other_addresses(program, model):
     """IPv6, where the machine has it, and a socket in the file system."""
     folder = tempfile.mkdtemp()
     path = os.path.join(folder, "zrt.sock")
-    process = subprocess.Popen([program, "serve", "--model", model, "--host", "unix:" + path],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(600):
-            if os.path.exists(path):
-                break
-            time.sleep(0.05)
+    command = [program, "serve", "--model", model, "--host", "unix:" + path]
+
+    def lives():
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(path)
             client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            assert client.recv(4096).startswith(b"HTTP/1.1 200 ")
+            return client.recv(4096).startswith(b"HTTP/1.1 200 ")
+
+    # What a server left that was killed is in nobody's way.
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(path)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            try:
+                if lives():
+                    break
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        # A second server leaves the first one its socket.
+        second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert second.returncode == 1 and "another server listens there" in second.stderr, second
+        assert lives()
     finally:
         process.terminate()
         assert process.wait(timeout=60) == 0
     shutil.rmtree(folder)
+    assert not os.path.exists(path), "the socket is left"
     with socket.socket(socket.AF_INET6) as probe:
         try:
             probe.bind(("::1", 0))

@@ -45,6 +45,29 @@ class Descriptor {
   int fd_;
 };
 
+/// A socket in the file system, which is taken away with this.
+class SocketFile {
+ public:
+  SocketFile() = default;
+  explicit SocketFile(std::string path) : path_(std::move(path)) { (void)::stat(path_.c_str(), &made_); }
+  SocketFile(SocketFile&& other) noexcept : path_(std::exchange(other.path_, {})), made_(other.made_) {}
+  SocketFile& operator=(SocketFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(made_, other.made_);
+    return *this;
+  }
+  ~SocketFile() {
+    struct stat found{};
+    // Whoever took it away may have put another one in its place.
+    if (path_.empty() || ::stat(path_.c_str(), &found) != 0) return;
+    if (found.st_dev == made_.st_dev && found.st_ino == made_.st_ino) (void)::unlink(path_.c_str());
+  }
+
+ private:
+  std::string path_;
+  struct stat made_{};
+};
+
 namespace {
 
 zrt::Error address_error(const std::string& address, const char* reason) {
@@ -52,14 +75,23 @@ zrt::Error address_error(const std::string& address, const char* reason) {
                         std::string_view(reason));
 }
 
+/// Whether a server listens on a socket in the file system. One whose queue is full does too.
+bool is_heard(const sockaddr_un& address) {
+  const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;
+}
+
 zrt::Result<Descriptor> listen_unix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return std::unexpected(address_error(path, "the path is too long"));
   std::memcpy(address.sun_path, path.data(), path.size());
+  // What a server that was killed left is taken away; a file is not, nor a socket that is heard.
   struct stat found{};
-  // What a server that was killed left is taken away; a file is not.
-  if (::stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode)) (void)::unlink(path.c_str());
+  if (::stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode)) {
+    if (is_heard(address)) return std::unexpected(address_error(path, "another server listens there"));
+    (void)::unlink(path.c_str());
+  }
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(fd.get(), SOMAXCONN) != 0)
@@ -223,6 +255,7 @@ class Connections : public std::enable_shared_from_this<Connections> {
   HttpServer::RefusalBody refusal_;
   std::shared_ptr<BodyBudget> bodies_;
   Descriptor listener_, poll_, wakes_;
+  SocketFile file_{};  ///< goes before the listener, so that it is known for what it is
   std::unordered_map<int, std::shared_ptr<Connection>> by_fd_;
   std::mutex mutex_;
   std::condition_variable emptied_;
@@ -398,6 +431,7 @@ zrt::Result<void> Connections::open() {
                                                    : listen_tcp(options_.host, options_.port);
   if (!listener) return zrt::pass(listener);
   listener_ = std::move(*listener);
+  if (options_.host.starts_with(kUnix)) file_ = SocketFile(options_.host.substr(kUnix.size()));
   poll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   wakes_ = Descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (poll_.get() < 0 || wakes_.get() < 0) return std::unexpected(address_error(options_.host, std::strerror(errno)));
