@@ -193,9 +193,25 @@ bool is_loopback(const std::string& host) {
   return host == "127.0.0.1" || host == "::1" || host == "localhost" || host.starts_with("unix:");
 }
 
+/// Errors: Errc::invalid_argument where a tenant may use a model that is not served: misspelt, it would be left without.
+/// By its place, since what stands there may be a key.
+zrt::Result<void> check_models(const std::vector<Tenant>& tenants, const ServedModels& models) {
+  for (std::size_t t = 0; t < tenants.size(); ++t) {
+    if (!tenants[t].models) continue;
+    const auto none = std::ranges::find_if_not(
+        *tenants[t].models, [&](const std::string& id) { return find_model(models, id) != nullptr; });
+    if (none == tenants[t].models->end()) continue;
+    return zrt::fail(zrt::Errc::invalid_argument, "keys: 'tenants[", t, "].models[",
+                     static_cast<std::size_t>(none - tenants[t].models->begin()), "]' is no model that is served");
+  }
+  return {};
+}
+
 /// Reads the keys again. A file that cannot be read changes nothing.
-void reload_keys(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine) {
+void reload_keys(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine, const ServedModels& models) {
   auto tenants = tenants_of(o.keys);
+  if (tenants)
+    if (auto sound = check_models(*tenants, models); !sound) tenants = std::unexpected(sound.error());
   if (!tenants) return warn("the keys stay as they were: " + describe(tenants.error()));
   // A key that moves to a tenant of another name is one of a tenant that is served at any moment: while the keys change,
   // and requests that were read with the old ones reach the engine, it serves the tenants of both files, if it has room.
@@ -222,13 +238,14 @@ void reload_certificate(TlsContext& tls) {
 struct Reloaded {
   TenantKeys& keys;
   EngineLoop& engine;
+  const ServedModels& models;
   TlsContext* tls;  ///< null in plain
 };
 
 /// Waits for the signal that ends the server.
 void wait_for_end(const ServeOptions& o, const Reloaded& reloaded, const sigset_t& set) {
   for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) {
-    if (!reloaded.keys.open()) reload_keys(o, reloaded.keys, reloaded.engine);
+    if (!reloaded.keys.open()) reload_keys(o, reloaded.keys, reloaded.engine, reloaded.models);
     if (reloaded.tls != nullptr) reload_certificate(*reloaded.tls);
     if (reloaded.keys.open() && reloaded.tls == nullptr) note("no --keys and no --tls-cert to read again");
   }
@@ -274,6 +291,7 @@ int serve_model(const ServeOptions& o) {
   if (!models) return usage(describe(models.error()));
   Box box;
   if (auto opened = box.open(o, *models); !opened) return failed(opened.error());
+  if (auto sound = check_models(*tenants, box.served); !sound) return failed(sound.error());
   Metrics metrics(box.names());
   for (const auto& served : box.served) metrics.set_adapters(served->place, served->adapters.size());
   auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
@@ -301,7 +319,7 @@ int serve_model(const ServeOptions& o) {
   const std::string scheme = *tls == nullptr ? "http" : "https";
   note("serving " + box.listed() + " at " +
        (o.host.starts_with("unix:") ? o.host : scheme + "://" + o.host + ":" + std::to_string((*server)->port())));
-  wait_for_end(o, {keys, engine, tls->get()}, signals);
+  wait_for_end(o, {keys, engine, box.served, tls->get()}, signals);
   note("no new requests; those that run may finish");
   api.drain();
   drain(o, api, engine, signals);

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 
+import models
 import mutations
 import operation
 from server import Server, run_all, text_of
@@ -1044,8 +1045,8 @@ def other_addresses(program, model):
     finally:
         process.terminate()
         assert process.wait(timeout=60) == 0
-    shutil.rmtree(folder)
     assert not os.path.exists(path), "the socket is left"
+    shutil.rmtree(folder)
     with socket.socket(socket.AF_INET6) as probe:
         try:
             probe.bind(("::1", 0))
@@ -1064,7 +1065,7 @@ NUMBERS = {
     2: "models_are_listed client:lists_models",
     3: "unknown_routes_and_methods",
     4: "unknown_routes_and_methods",
-    5: "operation:keys client:needs_a_key",
+    5: "operation:keys models:tenants_have_models_of_their_own client:needs_a_key",
     6: "operation:keys",
     7: "operation:keys",
     8: "request_ids",
@@ -1180,7 +1181,7 @@ def every_number_has_its_proof():
     for number, proofs in NUMBERS.items():
         for proof in proofs.split():
             where, _, name = proof.rpartition(":")
-            assert name in {"": here, "operation": operation.CASES, "client": of_client, "mutations": vars(mutations)}[where], (number, proof)
+            assert name in {"": here, "operation": operation.CASES, "client": of_client, "models": models.CASES, "mutations": vars(mutations)}[where], (number, proof)
 
 
 def main(program, model):

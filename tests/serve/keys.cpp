@@ -38,10 +38,22 @@ TEST(TenantKeys, FindsTheTenantOfAKey) {
   EXPECT_TRUE(TenantKeys({}).find("")->admin);
 }
 
+TEST(TenantKeys, ATenantMayUseTheModelsThatTheFileNames) {
+  const auto tenants = read_tenants(
+      R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "models": ["one", "a/b"]}, {"id": "b", "keys": ["bbbbbbbbbbbbbbbb"]}]})");
+  ASSERT_TRUE(tenants) << tenants.error().text();
+  EXPECT_TRUE((*tenants)[0].may_use("one"));
+  EXPECT_TRUE((*tenants)[0].may_use("a/b"));
+  EXPECT_FALSE((*tenants)[0].may_use("two"));
+  EXPECT_TRUE((*tenants)[1].may_use("two"));
+}
+
 TEST(TenantKeys, RefusesFilesThatMeanNothing) {
   for (const char* text :
        {"", "{", "[]", "{}", R"({"tenants": []})", R"({"tenants": [{"id": "a"}]})",
-        R"({"tenants": [{"id": "a", "keys": []}]})", R"({"tenants": [{"id": "a", "keys": ["short"]}]})",
+        R"({"tenants": [{"id": "a", "keys": []}]})",
+        R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "models": []}]})",
+        R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "models": [1]}]})", R"({"tenants": [{"id": "a", "keys": ["short"]}]})",
         R"({"tenants": [{"id": "", "keys": ["aaaaaaaaaaaaaaaa"]}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "curcurrent": 1}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"]}], "tenant": []})",

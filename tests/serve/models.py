@@ -2,10 +2,12 @@
 """Several models behind one `zrt serve`: python3 models.py ZRT MODEL"""
 import concurrent.futures
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 
+from adapters import write_adapter
 from server import Server, run_all
 
 NAMES = ("bard", "hybrid", "windowed")
@@ -114,6 +116,45 @@ def what_is_in_memory_is_the_admins_to_see(program, model):
             assert "state" not in bobs[0][1] and "state" in views[0][1], (bobs[0], views[0])
 
 
+def tenants_have_models_of_their_own(program, model):
+    """Whoever may use one model alone sees and asks no other one, by any route; and its adapters are apart from it."""
+    alice, bob, admin = (f"{name}-key-0123456789" for name in ("alice", "bob", "admin"))
+    tenants = [{"id": "alice", "keys": [alice], "models": ["bard"]}, {"id": "bob", "keys": [bob], "models": ["hybrid", "poet"]},
+               {"id": "admin", "keys": [admin], "admin": True}]
+    seen = {alice: ["bard"], bob: ["poet", "hybrid"], admin: ["bard", "poet", *NAMES[1:]]}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = make(program, folder)
+        adapter = write_adapter(os.path.join(folder, "poet.gguf"), 1)
+        with serve(program, model, paths, "--adapter", f"bard:poet={adapter}", keys={"tenants": tenants}) as s:
+            for key, own in seen.items():
+                listed = s.ask("GET", "/v1/models", key=key)[2]["data"]
+                assert [m["id"] for m in listed] == own, (key, listed)
+                for name in ("bard", "poet", *NAMES[1:], "king"):
+                    status, _, body = s.ask("GET", f"/v1/models/{name}", key=key)
+                    found = [(status, body)]
+                    for path, fields in (("chat/completions", {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}),
+                                         ("completions", {"prompt": "a", "max_tokens": 1}), ("embeddings", {"input": "a"})):
+                        found.append(s.post(f"/v1/{path}", {"model": name, **fields}, key=key))
+                    if name not in own:
+                        assert all((status, body["error"]["code"]) == (404, "model_not_found") for status, body in found), (name, found)
+                    else:
+                        # A model of texts gives no embeddings here, which is another fault.
+                        assert [status for status, _ in found] == [200, 200, 200, 400], (name, found)
+            assert [m["id"] for m in s.ask("GET", "/v1/load", key=alice)[2]["models"]] == ["bard"]
+            assert list(s.ask("GET", "/v1/tenants/bob/usage", key=bob)[2]["models"]) == ["bard", "hybrid"]
+            # A model that is misspelt changes nothing, and may be a key.
+            tenants[0]["models"] = ["bard", "secret-of-alice"]
+            s.write_keys({"tenants": tenants})
+            s.process.send_signal(signal.SIGHUP)
+            s.wait_text("the keys stay as they were")
+            assert "'tenants[0].models[1]' is no model" in s.text() and "secret" not in s.text(), s.text()
+            tenants[0]["models"] = ["windowed"]
+            s.write_keys({"tenants": tenants})
+            s.process.send_signal(signal.SIGHUP)
+            s.wait_text("the keys were read again")
+            assert [m["id"] for m in s.ask("GET", "/v1/models", key=alice)[2]["data"]] == ["windowed"]
+
+
 def names_of_files_are_texts(program, model):
     """A file whose name is no UTF-8 has a name that it can be asked by."""
     with tempfile.TemporaryDirectory() as folder:
@@ -150,6 +191,7 @@ def slips_are_named(program, model):
 
 
 CASES = {case.__name__: case for case in (each_answers_as_alone, usage_is_by_model, what_is_in_memory_is_the_admins_to_see,
+                                            tenants_have_models_of_their_own,
                                             names_of_files_are_texts,
                                             slips_are_named)}
 

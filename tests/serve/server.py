@@ -62,6 +62,14 @@ class Server:
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def wait_text(self, text, seconds=20):
+        """Waits until the server has said it."""
+        for _ in range(int(seconds * 20)):
+            if text in self.text():
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"never said {text!r}: {self.text()}")
+
     def __enter__(self):
         return self
 

@@ -222,6 +222,12 @@ void Api::reply(const Call& call, const Json& json) {
 // --- probes and figures ---------------------------------------------------------------------------------
 
 namespace {
+/// Whether a model, or an adapter of it, is a tenant's to use.
+bool may_use(const Tenant& tenant, const ServedModel& model) {
+  return tenant.may_use(model.id) ||
+         std::ranges::any_of(model.adapters, [&](const ServedAdapter& adapter) { return tenant.may_use(adapter.id); });
+}
+
 Json usage_json(const zrt::TenantLedger& used) {
   return {{"requests", used.requests_accepted},      {"prompt_tokens", used.prompt_tokens},
           {"cached_tokens", used.cached_tokens},     {"completion_tokens", used.delivered_tokens},
@@ -269,7 +275,8 @@ void Api::usage(const Call& call) {
   Json json{{"object", "tenant.usage"}, {"tenant", call.argument}};
   json.update(usage_json(sum_of(*used)));
   Json by_model = Json::object();
-  for (std::size_t m = 0; m < used->size(); ++m) by_model[services_.metrics.name(m)] = usage_json((*used)[m]);
+  for (std::size_t m = 0; m < used->size(); ++m)
+    if (may_use(call.tenant, *services_.models[m])) by_model[services_.metrics.name(m)] = usage_json((*used)[m]);
   json["models"] = std::move(by_model);
   reply(call, json);
 }
@@ -295,6 +302,7 @@ void Api::load(const Call& call) {
   const auto slots_of = services_.metrics.slots();
   for (std::size_t m = 0; m < loads.size(); ++m) {
     const ModelLoad& load = loads[m];
+    if (!may_use(call.tenant, *services_.models[m])) continue;
     slots += load.slots, running += load.running, waiting += load.waiting;
     pages += load.pages, used_pages += load.pages_used * static_cast<double>(load.pages);
     models.push_back({{"id", services_.metrics.name(m)},
@@ -353,14 +361,15 @@ Json Api::adapter_json(const ServedModel& model, const ServedAdapter& adapter, c
 void Api::models(const Call& call) {
   Json data = Json::array();
   for (const auto& served : services_.models) {
-    data.push_back(model_json(*served, call.tenant));
-    for (const ServedAdapter& adapter : served->adapters) data.push_back(adapter_json(*served, adapter, call.tenant));
+    if (call.tenant.may_use(served->id)) data.push_back(model_json(*served, call.tenant));
+    for (const ServedAdapter& adapter : served->adapters)
+      if (call.tenant.may_use(adapter.id)) data.push_back(adapter_json(*served, adapter, call.tenant));
   }
   reply(call, {{"object", "list"}, {"data", std::move(data)}});
 }
 void Api::model(const Call& call) {
   const ServedModel* served = find_model(services_.models, call.argument);
-  if (served == nullptr) throw no_model(call.argument);
+  if (served == nullptr || !call.tenant.may_use(call.argument)) throw no_model(call.argument);
   if (call.argument == served->id) return reply(call, model_json(*served, call.tenant));
   reply(call,
         adapter_json(*served, *std::ranges::find(served->adapters, call.argument, &ServedAdapter::id), call.tenant));
@@ -407,13 +416,14 @@ Json Api::body_of(const Call& call) {
   return json;
 }
 
-const ServedModel& Api::model_of(const Json& body) const {
+const ServedModel& Api::model_of(const Json& body, const Tenant& asks) const {
   const ServedModel* found = nullptr;
   if (body.is_object())
-    if (const auto name = body.find("model"); name != body.end() && name->is_string())
-      if (found = find_model(services_.models, name->get_ref<const std::string&>());
-          found == nullptr && services_.models.size() > 1)
-        throw no_model(name->get_ref<const std::string&>());
+    if (const auto field = body.find("model"); field != body.end() && field->is_string()) {
+      const auto& name = field->get_ref<const std::string&>();
+      found = find_model(services_.models, name);
+      if ((found == nullptr && services_.models.size() > 1) || !asks.may_use(name)) throw no_model(name);
+    }
   return found == nullptr ? *services_.models.front() : *found;
 }
 
@@ -426,7 +436,7 @@ std::string owner_of(const Tenant& tenant) {
 
 template <class A> void Api::generate(const Call& call, RequestReader read) {
   const Json body = body_of(call);
-  const ServedModel& served = model_of(body);
+  const ServedModel& served = model_of(body, call.tenant);
   if (served.embeds) throw bad_field("model", "the model gives embeddings, not text");
   GenerationRequest request = read(body, served, owner_of(call.tenant));
   if (request.choices.size() > services_.engine.most())
@@ -526,7 +536,7 @@ std::unique_ptr<EmbedJob> job_of(const EmbeddingRequest& request, const Tenant& 
 
 void Api::embedding(const Call& call) {
   const Json body = body_of(call);
-  const ServedModel& served = model_of(body);
+  const ServedModel& served = model_of(body, call.tenant);
   if (!served.embeds)
     throw bad_field("model", "the model gives text, not embeddings; zrt serve --embeddings serves vectors");
   auto request = std::make_shared<EmbeddingRequest>(read_embedding_request(body, served));

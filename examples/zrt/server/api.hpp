@@ -92,8 +92,8 @@ class Api {
   [[nodiscard]] static Json body_of(const Call& call);
   void reply(const Call& call, const Json& json);
 
-  /// The model that a body names; the first where it names none, whose reader says so.
-  [[nodiscard]] const ServedModel& model_of(const Json& body) const;
+  /// The model that a body names, which whoever asks may use; the first where it names none, whose reader says so.
+  [[nodiscard]] const ServedModel& model_of(const Json& body, const Tenant& asks) const;
   [[nodiscard]] Json model_json(const ServedModel& model, const Tenant& asks) const;
   [[nodiscard]] Json adapter_json(const ServedModel& model, const ServedAdapter& adapter, const Tenant& asks) const;
 

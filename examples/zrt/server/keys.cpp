@@ -9,6 +9,7 @@ namespace program::server {
 namespace {
 
 constexpr std::size_t kLeastKeyBytes = 16;
+constexpr std::size_t kMostNames = 4096;
 
 /// A name that is not known, unless it is long enough to be a key.
 std::string shown_name(const std::string& name) {
@@ -67,6 +68,10 @@ Tenant read_tenant(const Json& json, const std::string& path) {
   if (tenant.keys.empty()) throw bad_field(path + ".keys", "'" + path + ".keys' has no key");
   read_quota(fields, tenant.quota);
   tenant.admin = fields.boolean("admin").value_or(false);
+  if (fields.find("models") != nullptr) {
+    tenant.models = fields.texts("models", kMostNames);
+    if (tenant.models->empty()) throw bad_field(path + ".models", "'" + path + ".models' has no model");
+  }
   // A bound that is misspelt would be none.
   if (const auto unknown = fields.unknown(); !unknown.empty())
     throw bad_field(path, "'" + path + "' has " + shown_name(unknown.front()) + ", which is not known");

@@ -4,7 +4,10 @@
 
 #include <zrt/engine/tenant.hpp>
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace program::server {
@@ -23,7 +26,12 @@ struct Tenant {
   std::string id;
   std::vector<std::string> keys{};
   zrt::TenantQuota quota = unbounded_quota();
-  bool admin = false;  ///< sees the usage of all
+  bool admin = false;                                ///< sees the usage of all
+  std::optional<std::vector<std::string>> models{};  ///< ids of models and adapters that it may use; none: of all
+
+  [[nodiscard]] bool may_use(std::string_view model) const {
+    return !models || std::find(models->begin(), models->end(), model) != models->end();
+  }
 };
 
 }  // namespace program::server
