@@ -388,6 +388,17 @@ def drained(program, model):
         assert s.process.wait(timeout=60) == 0
 
 
+def a_restart_begins_clean_and_says_so(program, model):
+    prompt = {"model": "bard", "prompt": "ROMEO:\nWhat light is it that breaks through yonder window? " * 3, "max_tokens": 1}
+    for _ in range(2):
+        with Server(program, model, "--context", "512") as s:
+            assert "nothing is kept from an earlier run: no requests, no caches" in s.text(), s.text()
+            assert s.metric("zrt_requests_total") == 0
+            cached = [s.post("/v1/completions", prompt)[1]["usage"].get("prompt_tokens_details", {}).get("cached_tokens", 0)
+                      for _ in range(2)]
+            assert cached[0] == 0 < cached[1], cached
+
+
 def keys_that_move_are_served(program, model):
     """A key whose tenant gets another name is never refused while the file is read again."""
     key = "a-key-that-moves-0001"
@@ -669,7 +680,7 @@ def ten_thousand_connections(program, model):
 
 
 CASES = {case.__name__: case for case in (
-    keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, choices_share_a_prompt, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, a_drain_is_no_longer_than_it_says, keys_that_move_are_served, ended_by_a_second_signal, full_queues, slow_and_many_clients,
+    keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, choices_share_a_prompt, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, a_restart_begins_clean_and_says_so, a_drain_is_no_longer_than_it_says, keys_that_move_are_served, ended_by_a_second_signal, full_queues, slow_and_many_clients,
     clients_that_do_not_read, clients_that_read_late, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 # In which the server's clock alone does something for most of half a minute.
