@@ -62,17 +62,20 @@ void dot16_columns_f64(const T* a, const T* b, std::uint64_t pitch, std::uint64_
 /// A tile of kRows rows and kVectors vectors of columns, where neighbouring columns of rhs are neighbours in
 /// memory: the lanes are columns, and the sixteen sums of the order are taken one after the other.
 ///
-/// `count` is how many columns of the last vector there are.
+/// Each sum has its first row of rhs at `rhs`, `next_sum` floats behind that of the sum before, and its rows `next_row`
+/// apart. `count` is how many columns of the last vector there are.
 template <std::size_t kRows, std::size_t kVectors>
-void outer_tile(const float* const* rows, std::uint64_t lhs_depth, const float* rhs, std::uint64_t rhs_depth,
-                std::uint64_t depth, std::size_t count, F32 (&sums)[16][kRows * kVectors]) noexcept {
+void outer_tile(const float* const* rows, std::uint64_t lhs_depth, const float* rhs, std::uint64_t next_sum,
+                std::uint64_t next_row, std::uint64_t depth, std::size_t count,
+                F32 (&sums)[16][kRows * kVectors]) noexcept {
   const float* a[kRows];
   ZRT_UNROLL (r, kRows) a[r] = rows[r];
   for (std::uint64_t lane = 0; lane < 16; ++lane) {
     F32 sum[kRows * kVectors];
     ZRT_UNROLL (i, kRows * kVectors) sum[i] = splat(0.0f);
-    for (std::uint64_t k = lane; k < depth; k += 16) {
-      const float* row = rhs + k * rhs_depth;
+    std::uint64_t at = lane * next_sum;
+    for (std::uint64_t k = lane; k < depth; k += 16, at += next_row) {
+      const float* row = rhs + at;
       F32 b[kVectors];
       ZRT_UNROLL (v, kVectors)
         b[v] = v + 1 < kVectors || count == 16 ? load(row + 16 * v) : load_first(row + 16 * v, count);
@@ -93,14 +96,35 @@ void outer_tile(const float* const* rows, std::uint64_t lhs_depth, const float* 
 inline constexpr std::size_t kOuterRows = kIsa == Isa::v1 ? 1 : 6;
 inline constexpr std::size_t kOuterVectors = kIsa == Isa::v4 ? 4 : 1;
 
+/// Floats of a panel of columns that is packed on the stack.
+inline constexpr std::uint64_t kPackedPanel = 16 * 1024;
+
+/// Rows times a panel of columns. Where several tiles of rows read it, each sum's rows of it are brought together: as they
+/// lie, those of a long pitch fall into few sets of the caches.
 template <std::size_t kRows, std::size_t kVectors>
 void outer_columns(const DotShape& s, const float* lhs, const float* rhs, std::uint64_t first, std::uint64_t last,
                    std::size_t count, float* y) noexcept {
+  constexpr std::uint64_t kPanel = 16 * kVectors;
+  const std::uint64_t steps = (s.depth + 15) / 16;
+  std::uint64_t next_sum = s.rhs_depth;
+  std::uint64_t next_row = 16 * s.rhs_depth;
+  alignas(64) float packed[kPackedPanel];
+  if (last - first > 2 * kRows && 16 * steps * kPanel <= kPackedPanel) {
+    for (std::uint64_t k = 0; k < s.depth; ++k) {
+      const float* from = rhs + k * s.rhs_depth;
+      float* to = packed + (k % 16 * steps + k / 16) * kPanel;
+      ZRT_UNROLL (v, kVectors)
+        store(to + 16 * v, v + 1 < kVectors || count == 16 ? load(from + 16 * v) : load_first(from + 16 * v, count));
+    }
+    rhs = packed;
+    next_sum = steps * kPanel;
+    next_row = kPanel;
+  }
   F32 sums[16][kRows * kVectors];
   for (std::uint64_t m = first; m < last; m += kRows) {
     const float* rows[kRows];
     for (std::size_t r = 0; r < kRows; ++r) rows[r] = lhs + (m + r < last ? m + r : last - 1) * s.lhs_row;
-    outer_tile<kRows, kVectors>(rows, s.lhs_depth, rhs, s.rhs_depth, s.depth, count, sums);
+    outer_tile<kRows, kVectors>(rows, s.lhs_depth, rhs, next_sum, next_row, s.depth, count, sums);
     for (std::size_t r = 0; r < kRows && m + r < last; ++r)
       for (std::size_t v = 0; v < kVectors; ++v) {
         float* to = y + (m + r) * s.cols + 16 * v;
@@ -149,10 +173,10 @@ void dot_product(const Shape& s, const float* lhs_data, const float* rhs_data, f
                  const Worker& worker) noexcept {
   const bool inner = s.depth_is_contiguous();
   if (s.batch.elements() * s.rows * s.cols == 0) return;
-  // Whole tiles of every variant.
-  constexpr std::uint64_t kBlockRows = 60;
+  // Whole tiles of every variant. Panels that are packed want many rows.
+  const std::uint64_t block_rows = inner || s.rows < 480 ? 60 : 240;
   constexpr std::uint64_t kBlockCols = 64;
-  const std::uint64_t row_blocks = (s.rows + kBlockRows - 1) / kBlockRows;
+  const std::uint64_t row_blocks = (s.rows + block_rows - 1) / block_rows;
   const std::uint64_t col_blocks = (s.cols + kBlockCols - 1) / kBlockCols;
   const auto block = [](std::uint64_t at, std::uint64_t size, std::uint64_t end) noexcept {
     return Range{at * size, (at + 1) * size < end ? (at + 1) * size : end};
@@ -164,7 +188,7 @@ void dot_product(const Shape& s, const float* lhs_data, const float* rhs_data, f
     const float* lhs = lhs_data + base[0];
     const float* rhs = rhs_data + base[1];
     float* y = y_data + b * s.rows * s.cols;
-    const Range rows = block(i % row_blocks, kBlockRows, s.rows);
+    const Range rows = block(i % row_blocks, block_rows, s.rows);
     const Range cols = block(i / row_blocks % col_blocks, kBlockCols, s.cols);
     if (!inner)
       outer_block(s, lhs, rhs, rows, cols, y);
