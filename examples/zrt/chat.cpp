@@ -218,7 +218,7 @@ class TypedLines {
 }  // namespace
 
 int chat(const ChatOptions& o) {
-  auto model = open_model(o);
+  auto model = open_model(o, {.turns = true});
   if (!model) return failed(model.error());
   const zrt::text::Tokenizer* tokenizer = (*model)->tokenizer();
   if (tokenizer == nullptr)

@@ -134,6 +134,8 @@ Opened open_model(const SampledOptions& o, const PromptParts& parts) {
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
   options.given_embeddings = parts.given_embeddings;
+  options.prefix_cache = parts.turns;
+  options.kept_states = parts.turns ? 1 : 0;
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
   if (parts.adapter_rank != 0) {
     options.adapters = 1;

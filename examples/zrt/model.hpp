@@ -187,6 +187,7 @@ inline constexpr std::string_view kAutoBackend = "auto";
 struct PromptParts {
   std::uint32_t adapter_rank = 0;  ///< of the largest adapter; 0: none
   bool given_embeddings = false;   ///< rows of embeddings in prompts
+  bool turns = false;              ///< a prompt begins as the one before it and its answer
 };
 
 /// Opens the model of a command that samples text.

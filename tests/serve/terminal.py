@@ -110,7 +110,30 @@ def a_full_context_says_what_to_do(program, model):
         assert t.process.wait(timeout=30) == 0
 
 
-CASES = {case.__name__: case for case in (answers_see_what_was_said, an_interrupt_ends_the_answer, a_full_context_says_what_to_do)}
+def seconds_of(process):
+    """Processor time of a program up to now."""
+    with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def a_turn_reads_what_is_new_alone(program, model):
+    """A short line behind a long one costs a part of it, where reading all of the conversation again would cost more."""
+    with chat(program, model, "--max-tokens", "1", "--temp", "0", "--context", "8192") as t:
+        t.wait(lambda seen: seen.endswith("> "))
+        t.say("Who is there?")  # warms up
+        at = [seconds_of(t.process)]
+        for line in ("To be or not to be that is the question whether it is nobler in the mind " * 50, "And then?"):
+            t.say(line)
+            at.append(seconds_of(t.process))
+        long, short = at[1] - at[0], at[2] - at[1]
+        assert short < long / 4, (long, short)
+        t.type("\x04")
+        assert t.process.wait(timeout=30) == 0
+
+
+CASES = {case.__name__: case for case in (answers_see_what_was_said, an_interrupt_ends_the_answer, a_full_context_says_what_to_do,
+                                            a_turn_reads_what_is_new_alone)}
 
 if __name__ == "__main__":
     sys.exit(run_all(CASES, *sys.argv[1:3]))
