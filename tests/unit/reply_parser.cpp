@@ -369,7 +369,9 @@ TEST(ReplyParser, WhatIsCutIsACallWhereItIsWhole) {
       const std::string calls = calls_in(cut);
       EXPECT_TRUE(whole.starts_with(calls)) << calls << " of " << reply.substr(0, size);
       // What is no call is not lost.
-      if (calls.empty() && family != std::string_view("harmony")) EXPECT_EQ(cut, "T[" + reply.substr(0, size) + "]");
+      if (calls.empty() && family != std::string_view("harmony")) {
+        EXPECT_EQ(cut, "T[" + reply.substr(0, size) + "]");
+      }
     }
   }
   // Where the model ended, nothing stands for no arguments.
