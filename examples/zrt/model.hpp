@@ -124,6 +124,8 @@ class Model {
   [[nodiscard]] virtual std::uint32_t processed(zrt::RequestId id) = 0;
   /// See Engine::idle_ns.
   [[nodiscard]] virtual std::uint64_t idle_ns() = 0;
+  /// See Engine::expect_tenants.
+  [[nodiscard]] virtual zrt::Result<void> expect_tenants() = 0;
   [[nodiscard]] virtual zrt::Result<zrt::TenantId> create_tenant(const zrt::TenantQuota& quota) = 0;
   [[nodiscard]] virtual zrt::Result<void> change_tenant(zrt::TenantId tenant, const zrt::TenantQuota& quota) = 0;
   [[nodiscard]] virtual zrt::Result<void> remove_tenant(zrt::TenantId tenant) = 0;

@@ -94,6 +94,7 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   }
   std::uint32_t processed(zrt::RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }
+  zrt::Result<void> expect_tenants() override { return engine_.expect_tenants(); }
   zrt::Result<zrt::TenantId> create_tenant(const zrt::TenantQuota& quota) override {
     return engine_.create_tenant(quota);
   }

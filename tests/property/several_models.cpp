@@ -147,6 +147,7 @@ class Box {
     auto engine = test::open_engine(On::cpu, model.file.bytes(), shared);
     EXPECT_TRUE(single && engine);
     model.engine = std::move(*engine);
+    EXPECT_TRUE(model.engine->expect_tenants());
     std::array<AdapterId, 3> adapters{};
     if (m == 0)
       for (std::uint64_t a = 1; a < adapters.size(); ++a) {

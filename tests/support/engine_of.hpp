@@ -36,6 +36,7 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   Result<void> evict() override { return engine_.evict(); }
   Result<void> reopen() override { return engine_.reopen(); }
   bool is_resident() const override { return engine_.is_resident(); }
+  Result<void> expect_tenants() override { return engine_.expect_tenants(); }
   Result<void> hold(bool on) override { return engine_.hold(on); }
   std::size_t running() override { return engine_.running(); }
   TenantUse use(TenantId tenant) override { return engine_.use(tenant); }

@@ -71,6 +71,7 @@ class HostEngine {
   virtual Result<void> evict() = 0;
   virtual Result<void> reopen() = 0;
   [[nodiscard]] virtual bool is_resident() const = 0;
+  virtual Result<void> expect_tenants() = 0;
   virtual Result<void> hold(bool on) = 0;
   virtual std::size_t running() = 0;
   virtual TenantUse use(TenantId tenant) = 0;

@@ -109,6 +109,7 @@ class SimulatedEngine {
     holds_ = on && is_resident();
     return {};
   }
+  [[nodiscard]] static zrt::Result<void> expect_tenants() { return {}; }
   [[nodiscard]] zrt::Result<zrt::TenantId> create_tenant(const serve::TenantQuota& quota) {
     const auto answer = manage(serve::ArrivalKind::create_tenant, {}, quota);
     if (answer.refusal != serve::Refusal::none) return refused(answer);

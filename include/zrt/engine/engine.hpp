@@ -235,6 +235,9 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// tenants, adapters and what is known of the file, are of use; others give Errc::invalid_state, and there is no
   /// executor.
   [[nodiscard]] bool is_resident() const noexcept;
+  /// Makes the room that tenants need, so that `memory` counts it and create_tenant takes no more: for the states of
+  /// preempted requests, where the model has recurrent layers or windows. Errors: Errc::out_of_memory.
+  [[nodiscard]] Result<void> expect_tenants() noexcept;
   /// Whether requests that wait are held back, so that the engine runs empty. Errors: Errc::unimplemented for an engine
   /// whose runs are recorded.
   [[nodiscard]] Result<void> hold(bool on) noexcept;

@@ -255,6 +255,11 @@ template <class B, class Families, class O> class EngineCore {
     use.ready = use.ready || mailbox_.has_unread(tenant);
     return use;
   }
+  [[nodiscard]] Result<void> expect_tenants() noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    return serving_.expect_tenants();
+  }
   [[nodiscard]] std::uint64_t rate_wait_ns() noexcept { return serving_.scheduler().rate_wait(now()); }
   void charge(TenantId tenant, const TenantUse& elsewhere) noexcept {
     serving_.scheduler().charge(serving_.handle(tenant), elsewhere, model_.options().clock());

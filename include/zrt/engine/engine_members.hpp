@@ -124,6 +124,9 @@ template <class B, class Families, class O> std::size_t Engine<B, Families, O>::
 template <class B, class Families, class O> TenantUse Engine<B, Families, O>::use(TenantId tenant) noexcept {
   return core_->use(tenant);
 }
+template <class B, class Families, class O> Result<void> Engine<B, Families, O>::expect_tenants() noexcept {
+  return core_->expect_tenants();
+}
 template <class B, class Families, class O> std::uint64_t Engine<B, Families, O>::rate_wait_ns() noexcept {
   return core_->rate_wait_ns();
 }

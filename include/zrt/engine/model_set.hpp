@@ -262,6 +262,7 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
       if (m == kMostModels) return fail(Errc::capacity_exceeded, "a set holds at most ", kMostModels, " models");
       if (engine.idle_ns() != kUntilSubmit) return fail(Errc::invalid_state, "the engine has requests, expected none");
       if (auto r = engine.reopen(); !r) return pass(r);
+      if (auto r = engine.expect_tenants(); !r) return pass(r);
       // Where memory is bounded the engine must be one that can leave it.
       if (auto r = engine.hold(false); !r && turns.limits().memory != 0) return pass(r);
       Model added;

@@ -122,7 +122,7 @@ template <class B> class Serving {
     a.paused = on;
     has_paused_ = has_paused_ || on;
     // Without memory for its state a request that loses its slot computes it again.
-    if (on) (void)open_shelf();
+    if (on) (void)expect_tenants();
     if (a.handle == 0) return;
     serve::Arrival note;
     note.kind = on ? serve::ArrivalKind::client_blocked : serve::ArrivalKind::client_ready;
@@ -130,11 +130,22 @@ template <class B> class Serving {
     scheduler_->arrive(note);
   }
 
+  /// Makes room for the states of preempted requests, where the model has any and there is none yet: before there are
+  /// tenants and clients that do not read, nobody is preempted. Errors: Errc::out_of_memory.
+  [[nodiscard]] Result<void> expect_tenants() noexcept {
+    if (has_shelf_ || scheduler_->state().limits.shelf == 0) return {};
+    // A model that is not in memory makes it when it is back.
+    if (slots_)
+      if (auto r = make_shelf(); !r) return r;
+    has_shelf_ = true;
+    scheduler_->open_shelf();
+    return {};
+  }
   /// Beside the host.
   [[nodiscard]] std::size_t tenants() const noexcept { return tenants_; }
   /// Errors: what the scheduler refuses; Errc::out_of_memory for the states of requests that may be preempted now.
   [[nodiscard]] Result<TenantId> create(const TenantQuota& quota) noexcept {
-    if (auto r = open_shelf(); !r) return pass(r);
+    if (auto r = expect_tenants(); !r) return pass(r);
     auto made = manage(serve::ArrivalKind::create_tenant, {}, quota);
     if (!made) return pass(made);
     ++tenants_;
@@ -390,17 +401,6 @@ template <class B> class Serving {
     return {};
   }
 
-  /// Makes room for the states of preempted requests, where the model has any and there is none yet: before there are
-  /// tenants and clients that do not read, nobody is preempted. Errors: Errc::out_of_memory.
-  [[nodiscard]] Result<void> open_shelf() noexcept {
-    if (has_shelf_ || scheduler_->state().limits.shelf == 0) return {};
-    // A model that is not in memory makes it when it is back.
-    if (slots_)
-      if (auto r = make_shelf(); !r) return r;
-    has_shelf_ = true;
-    scheduler_->open_shelf();
-    return {};
-  }
   [[nodiscard]] Result<void> make_shelf() noexcept {
     auto shelf = Buffer::zeroed(allocator_, shelved_bytes_ * scheduler_->state().limits.shelf);
     if (!shelf) return pass(shelf);
