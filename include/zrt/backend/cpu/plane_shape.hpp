@@ -15,9 +15,9 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// The window slides over padded copies of the planes. Where it goes by steps, a copy holds the elements of each phase
 /// of the steps side by side, so that neighbouring places read neighbours.
 struct PlaneShape {
-  /// Copies `lines` lines of `count` floats, which begin as far apart as said.
-  using CopyLines = void (*)(const float* from, std::uint64_t from_pitch, float* to, std::uint64_t to_pitch,
-                             std::uint64_t count, std::uint64_t lines) noexcept;
+  /// Copies `lines` lines of `count` floats that lie `stride` apart; lines begin as far apart as said.
+  using CopyLines = void (*)(const float* from, std::uint64_t from_pitch, std::uint64_t stride, float* to,
+                             std::uint64_t to_pitch, std::uint64_t count, std::uint64_t lines) noexcept;
   static constexpr std::size_t kMaxSpatial = ops::ExtractPatchesParams::kMaxSpatial;
 
   ops::ExtractPatchesParams patches{};
@@ -194,7 +194,7 @@ struct PlaneShape {
     const std::uint64_t inner = size / extent[i];
     if (i + 1 >= last && patches.strides[last] == 1 && stride == 1) {
       const std::uint64_t count = i == last ? 1 : extent[i];
-      lines(from, extent[last], to + (i == last ? 0 : patches.pad_low[i] * pitch[i]) + patches.pad_low[last],
+      lines(from, extent[last], 1, to + (i == last ? 0 : patches.pad_low[i] * pitch[i]) + patches.pad_low[last],
             pitch_of_lines(), extent[last], count);
       return;
     }
@@ -204,10 +204,8 @@ struct PlaneShape {
       if (i < last)
         for (std::uint64_t k = 0; k < run.count; ++k)
           copy_axis(i + 1, begin + k * stride * inner, to + (run.at + k) * pitch[i], inner, lines);
-      else if (stride == 2)
-        for (std::uint64_t k = 0; k < run.count; ++k) to[run.at + k] = begin[2 * k];
       else
-        for (std::uint64_t k = 0; k < run.count; ++k) to[run.at + k] = begin[k * stride];
+        lines(begin, 0, stride, to + run.at, 0, run.count, 1);
     }
   }
 

@@ -4,6 +4,7 @@
 #define ZRT_BACKEND_CPU_KERNELS_PLANE_SUMS
 
 #include <zrt/backend/cpu/kernels/map.hpp>
+#include <zrt/backend/cpu/kernels/shuffles.hpp>
 #include <zrt/core/span.hpp>
 
 #include <cstddef>
@@ -60,8 +61,8 @@ struct PlaneKernels {
   void (*pack)(const float* planes, const std::uint64_t* at, std::uint64_t depth, Span<const PlaceRun> runs,
                std::uint64_t pitch, float* panel) noexcept = nullptr;
   /// PlaneShape::CopyLines.
-  void (*copy)(const float* from, std::uint64_t from_pitch, float* to, std::uint64_t to_pitch, std::uint64_t count,
-               std::uint64_t lines) noexcept = nullptr;
+  void (*copy)(const float* from, std::uint64_t from_pitch, std::uint64_t stride, float* to, std::uint64_t to_pitch,
+               std::uint64_t count, std::uint64_t lines) noexcept = nullptr;
   /// Orders a tile of weights, rows of `depth`, as PanelProduct takes them.
   void (*order)(const float* w, std::uint64_t depth, std::uint64_t rows, float* to) noexcept = nullptr;
   void (*multiply)(const PanelProduct& p) noexcept = nullptr;
@@ -99,10 +100,19 @@ void pack_panel(const float* planes, const std::uint64_t* at, std::uint64_t dept
 }
 
 template <class T>
-void copy_lines(const T* from, std::uint64_t from_pitch, T* to, std::uint64_t to_pitch, std::uint64_t count,
-                std::uint64_t lines) noexcept {
-  for (std::uint64_t line = 0; line < lines; ++line, from += from_pitch, to += to_pitch)
-    map(from, to, 0, count, [](F32 x) ZRT_UNROLLED { return x; });
+void copy_lines(const T* from, std::uint64_t from_pitch, std::uint64_t stride, T* to, std::uint64_t to_pitch,
+                std::uint64_t count, std::uint64_t lines) noexcept {
+  for (std::uint64_t line = 0; line < lines; ++line, from += from_pitch, to += to_pitch) {
+    if (stride == 1) {
+      map(from, to, 0, count, [](F32 x) ZRT_UNROLLED { return x; });
+      continue;
+    }
+    std::uint64_t i = 0;
+    // Nothing behind the last element is read.
+    if (stride == 2)
+      for (; i + 16 < count; i += 16) store(to + i, even_lanes(load(from + 2 * i), load(from + 2 * i + 16)));
+    for (; i < count; ++i) to[i] = from[i * stride];
+  }
 }
 
 /// Sixteen elements of each row are read together, because a row is longer than a page.

@@ -25,6 +25,12 @@
   return from_parts<F32>([&](std::size_t i)
                              ZRT_UNROLLED { return __builtin_shufflevector(a.part[i], a.part[i], 1, 1, 3, 3); });
 }
+/// The even lanes of `a`, then those of `b`.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 even_lanes(F32 a, F32 b) noexcept {
+  const auto pair = [&](F32x4 x, F32x4 y) ZRT_UNROLLED { return __builtin_shufflevector(x, y, 0, 2, 4, 6); };
+  return {
+      {pair(a.part[0], a.part[1]), pair(a.part[2], a.part[3]), pair(b.part[0], b.part[1]), pair(b.part[2], b.part[3])}};
+}
 /// Stores 16 integers within -128..127 as bytes.
 ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
   const Lanes<I32> lanes = to_lanes(a);
@@ -68,6 +74,12 @@ ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 odd_twice(F32 a) noexcept {
   return {_mm256_movehdup_ps(a.low), _mm256_movehdup_ps(a.high)};
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 even_lanes(F32 a, F32 b) noexcept {
+  // The shuffle works within halves of a register; the permutation restores the order.
+  const __m256d low = _mm256_castps_pd(_mm256_shuffle_ps(a.low, a.high, 0x88));
+  const __m256d high = _mm256_castps_pd(_mm256_shuffle_ps(b.low, b.high, 0x88));
+  return {_mm256_castpd_ps(_mm256_permute4x64_pd(low, 0xd8)), _mm256_castpd_ps(_mm256_permute4x64_pd(high, 0xd8))};
+}
 ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
   // The packs work within halves of a register; the permutation restores the order.
   const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a.low, a.high), 0xd8);
@@ -109,6 +121,10 @@ ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 even_twice(F32 a) noexcept { return {_mm512_moveldup_ps(a.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 odd_twice(F32 a) noexcept { return {_mm512_movehdup_ps(a.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 even_lanes(F32 a, F32 b) noexcept {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return {_mm512_permutex2var_ps(a.v, even, b.v)};
+}
 ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a.v));
 }
