@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <vector>
 
 namespace underflowing_sums_test {
@@ -31,6 +32,13 @@ void expect_signs(const cpu::DotKernels& kernels) {
       const auto expected = std::bit_cast<std::uint32_t>(quant::dot16(a.data(), b.data(), depth));
       for (const float sum : y) EXPECT_EQ(std::bit_cast<std::uint32_t>(sum), expected) << depth << contiguous;
     }
+  for (std::uint64_t depth = 1; depth < 50; ++depth) {
+    const std::vector<double> a(depth, 1e-200), b(kCols * depth, -1e-200);
+    std::vector<double> y(kCols, 1.0);
+    kernels.f64(a.data(), b.data(), depth, kCols, depth, y.data());
+    // The sums that no product reaches stay +0.
+    for (const double sum : y) EXPECT_EQ(std::signbit(sum), depth >= 16) << depth;
+  }
 }
 
 TEST(UnderflowingSums, HaveTheSignOfTheOrder) {

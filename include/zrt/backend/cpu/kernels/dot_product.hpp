@@ -40,6 +40,8 @@ void dot16_f64(const double* a, const double* b, std::uint64_t pitch, std::uint6
   }
   if (i < depth) {
     double rest[1 + kColumns][16]{};
+    // As load_or_pad() has it: a sum that underflowed to -0 stays so.
+    for (double& pad : rest[kColumns]) pad = -0.0;
     for (std::size_t k = 0; k < depth - i; ++k) {
       rest[kColumns][k] = a[i + k];
       for (std::size_t j = 0; j < kColumns; ++j) rest[j][k] = b[j * pitch + i + k];
