@@ -141,18 +141,20 @@ struct ElementwiseBinary {
   }
 
   template <class E> static void emit_c(E& f, const Call<E, ElementwiseBinary>& c) noexcept {
-    // In the order of BinaryKind, without pow: a program says it by a call, which has a form of its own.
+    // In the order of BinaryKind; integers have no pow, nor has f64.
     static constexpr auto kFloats =
         std::to_array<std::string_view>({"x + y", "x - y", "x * y", "x / y", "x != x ? x : y > x || y != y ? y : x",
-                                         "x != x ? x : y < x || y != y ? y : x"});
+                                         "x != x ? x : y < x || y != y ? y : x", "powf(x, y)"});
     static constexpr auto kI64 = std::to_array<std::string_view>(
         {"(int64_t)((uint64_t)x + (uint64_t)y)", "(int64_t)((uint64_t)x - (uint64_t)y)",
          "(int64_t)((uint64_t)x * (uint64_t)y)", "zrt_div_i64(x, y, &status)", "y > x ? y : x", "y < x ? y : x"});
     static constexpr auto kU64 = std::to_array<std::string_view>(
         {"x + y", "x - y", "x * y", "zrt_div_u64(x, y, &status)", "y > x ? y : x", "y < x ? y : x"});
-    static_assert(kFloats.size() == kBinaryNames.size() && kI64.size() == kBinaryNames.size());
+    static_assert(kFloats.size() == kBinaryKinds && kI64.size() + 1 == kBinaryKinds && kU64.size() == kI64.size());
     const Domain domain = domain_of(c.in[0].dtype());
-    const auto& forms = domain == Domain::i64 ? kI64 : domain == Domain::u64 ? kU64 : kFloats;
+    const std::string_view* const forms = domain == Domain::i64   ? kI64.data()
+                                          : domain == Domain::u64 ? kU64.data()
+                                                                  : kFloats.data();
     f.w.loop({"i"}, c.out[0].elements());
     f.w.line({"const ", E::c_type(domain), " x = ", load(c.in[0], {"i"}), ";"});
     f.w.line({"const ", E::c_type(domain), " y = ", load(c.in[1], {"i"}), ";"});

@@ -39,7 +39,7 @@ struct Package {
 /// the call uses and leaves. The result is 0; 1 where data broke the contract of an op and 2 for a loop past
 /// its limit, outputs then being left alone. The functions keep no state: threads may call them at once.
 ///
-/// Arithmetic is the runner's, in the same order; exp, log, tanh, erf, sin and cos are those of libm.
+/// Arithmetic is the runner's, in the same order; exp, log, tanh, erf, sin, cos and powf are those of libm.
 class Module {
  public:
   explicit Module(const Allocator& allocator = system_allocator()) noexcept : Module(ModuleForm{}, allocator) {}

@@ -31,7 +31,7 @@ inline constexpr std::string_view kTaken =
     " template this thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using"
     " virtual void volatile wchar_t while xor xor_eq main"
     " ceil cos cosf erf erff exp expf fabs fabsf floor fma fmaf fmod ldexp log logf memcpy memmove memset nearbyint pow"
-    " sin sinf sqrt sqrtf tanh tanhf ";
+    " powf sin sinf sqrt sqrtf tanh tanhf ";
 
 }  // namespace detail
 
