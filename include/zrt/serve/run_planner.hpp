@@ -10,11 +10,12 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Plans the runs of a step: a token of each slot that decodes, then prompts.
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
-/// is left goes to prompts in turns of 64 tokens, or of a sixteenth where that is more: the floor's share first, then by
-/// class, and in a class by service. The prompts of a tenant take turns. Prompts keep to the targets of requests of their class and of higher ones, to the
-/// budgets of tenants (FirstTokens), and beside an interactive answer those of lower classes to lower_room(). Where no
-/// prompt is read, slots that decode read their drafts, as many as such an answer bears. A prompt whose logits the host
-/// reads has a row of its own in each step, and shares SchedulerLimits::scored_rows more with others of its kind.
+/// is left goes to prompts in turns of 64 tokens, or of a sixteenth where that is more: the floor's share first, then
+/// by class, and in a class by service. The prompts of a tenant take turns. Prompts keep to the targets of requests of
+/// their class and of higher ones, to the budgets of tenants (FirstTokens), and beside an interactive answer those of
+/// lower classes to lower_room(). Where no prompt is read, slots that decode read their drafts, as many as such an
+/// answer bears. A prompt whose logits the host reads has a row of its own in each step, and shares
+/// SchedulerLimits::scored_rows more with others of its kind.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
