@@ -135,7 +135,8 @@ Opened open_model(const SampledOptions& o, const PromptParts& parts) {
   options.kv_type = kv_type(o.kv);
   options.given_embeddings = parts.given_embeddings;
   options.prefix_cache = parts.turns;
-  options.kept_states = parts.turns ? 1 : 0;
+  // The one from which a turn goes on stays until its first step, in which the next is kept.
+  options.kept_states = parts.turns ? 2 : 0;
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
   if (parts.adapter_rank != 0) {
     options.adapters = 1;
