@@ -97,7 +97,8 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   /// is given to `run`, which may write over it unless ProgramOptions::keep_inputs says otherwise. Empty where B's
   /// memory is not the host's.
   [[nodiscard]] Span<std::byte> input_memory(std::size_t i) const noexcept { return memory(plan().inputs[i]); }
-  /// The same of an output, whose value stays there until the next run.
+  /// The same of an output, whose value stays there until the next run. That takes its inputs one after the other: an
+  /// output that is handed to it may have been written over by an input before, unless inputs are kept.
   [[nodiscard]] Span<std::byte> output_memory(std::size_t i) const noexcept { return memory(plan().outputs[i]); }
 
   [[nodiscard]] const typename B::Device& device() const noexcept { return *device_; }
