@@ -75,10 +75,11 @@ zrt::Error address_error(const std::string& address, const char* reason) {
                         std::string_view(reason));
 }
 
-/// Whether a server listens on a socket in the file system. One whose queue is full does too.
+/// Whether somebody listens on a socket in the file system. Only where nobody does is a connection refused: a queue may be
+/// full, the socket of another type or another user's.
 bool is_heard(const sockaddr_un& address) {
   const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;
+  return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno != ECONNREFUSED;
 }
 
 zrt::Result<Descriptor> listen_unix(const std::string& path) {
