@@ -97,7 +97,8 @@ zrt::Result<std::unique_ptr<Model>> open_engine(const ServeOptions& o, const Nam
   // Before the connection is given up for lack of progress, so that the client may still hear why.
   options.slow_client_ns = 10'000'000'000;
   options.step_latency_ns = std::uint64_t{o.step_ms} * 1'000'000;
-  options.kept_states = o.embeddings ? 0 : o.slots;
+  // While each slot loads its own, one more may be written.
+  options.kept_states = o.embeddings ? 0 : o.slots + 1;
   options.penalty_window = kPenaltyWindow;
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
   options.given_embeddings = !named.mmproj.empty();

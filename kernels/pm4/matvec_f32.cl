@@ -17,7 +17,7 @@ lora_rows(global const float* w, global const float* x, global const int* ids, g
   const uint begin = group_x() * GROUP_ROWS, row = begin + lane_id();
   const ulong at = (ulong)group_y() * rows + row;
   if (id >= adapters) {
-    if ((int)id >= 0 && lane_id() == 0) *fault = 1;
+    if ((int)id >= 0 && group_x() == 0 && lane_id() == 0) *fault = 1;
     if (y != 0 && row < rows) sum[at] = y[at];
     return;
   }

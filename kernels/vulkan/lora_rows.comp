@@ -20,7 +20,7 @@ void main() {
   const uint id = word_at(args.ids, token);
   const uint64_t at = uint64_t(token) * args.rows + row;
   if (id >= args.adapters) {
-    if (int(id) >= 0 && lane_id() == 0) put_word(args.fault, 0, 1);
+    if (int(id) >= 0 && group_x() == 0 && lane_id() == 0) put_word(args.fault, 0, 1);
     if (args.y != 0 && row < args.rows) put_word(args.sum, at, word_at(args.y, at));
     return;
   }

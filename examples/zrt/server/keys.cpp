@@ -68,7 +68,7 @@ Tenant read_tenant(const Json& json, const std::string& path) {
   if (tenant.keys.empty()) throw bad_field(path + ".keys", "'" + path + ".keys' has no key");
   read_quota(fields, tenant.quota);
   tenant.admin = fields.boolean("admin").value_or(false);
-  if (fields.find("models") != nullptr) {
+  if (json.contains("models")) {
     tenant.models = fields.texts("models", kMostNames);
     if (tenant.models->empty()) throw bad_field(path + ".models", "'" + path + ".models' has no model");
   }

@@ -16,7 +16,7 @@ class SimulatedMachine {
   explicit SimulatedMachine(const Script& script)
       : vocabulary_(script.vocabulary),
         seed_(script.seed),
-        rewrites_(!script.limits.goes_back),
+        rewrites_(is_hybrid(script.limits) && !script.limits.goes_back),
         pages_(script.limits.pages),
         states_(script.limits.slots),
         kept_(script.limits.checkpoints),

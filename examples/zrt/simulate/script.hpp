@@ -165,7 +165,7 @@ class ScriptWriter {
     l.recurrent = l.checkpoints != 0 || shelf.chance(0.3);
     if (l.recurrent) l.shelf = shelf.one_of({0, 1, l.slots, l.slots});
     if (l.recurrent) script_.window = shelf.one_of({0, 0, 1, 7, 40});
-    l.goes_back = !l.recurrent || (script_.window != 0 && shelf.chance(0.7));
+    l.goes_back = script_.window != 0 && shelf.chance(0.7);
     l.slow_steps = draw_.one_of({1, 4, 20});
     l.floor_patience = draw_.one_of({1, 4, 8});
     l.hash_bits = draw_.one_of({2, 4, 64, 64});

@@ -439,7 +439,7 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = expect_resident(); !r) return r;
     if (auto r = other.expect_resident(); !r) return r;
     if (!gives_logits_ || !other.gives_logits_) return no_logits();
-    if (!serving_.scheduler().state().limits.goes_back)
+    if (serving_.scheduler().state().one_way())
       return fail(Errc::unimplemented,
                   "the model has recurrent layers, whose state cannot go back behind a wrong guess");
     // It reads its own guesses one after the other, so that pages which a window has left behind would be wanted again.

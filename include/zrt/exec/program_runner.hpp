@@ -199,8 +199,13 @@ Error ProgramRunner<B, Catalog>::explained(const Error& error, Span<const ConstT
     if (find != nullptr && error.code() == Errc::spec_violation && insn.param_block_id) {
       // What the step left in the arena may lie over the operands.
       bool there = true;
-      for (std::size_t i = 0; i < inputs.size(); ++i)
-        there = there && device_->write(bound_.tensor(plan().inputs[i].reg), inputs[i].data).has_value();
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const plan::RegisterRef reg = plan().inputs[i].reg;
+        // An input in the runner's own memory is not what it was, unless it is kept.
+        const bool gone = inputs[i].data.data() == bound_.tensor(reg).data &&
+                          compiled_.liveness.register_last_read[plan::index(reg)] != plan::LivenessMap::kReadAfterEnd;
+        there = there && !gone && device_->write(bound_.tensor(reg), inputs[i].data).has_value();
+      }
       ExecutionContext step;
       StepStatus status;
       step.status = &status;

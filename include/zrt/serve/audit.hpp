@@ -407,7 +407,7 @@ class Audit {
       if (run.tokens != r.tokens + run.begin) return broken("run ", i, " reads tokens of another request");
       if (run.load != w.load || run.shelf != w.shelf) return broken("run ", i, " loads a state that its slot does not");
       if (run.drafts != 0 &&
-          (!run.sample || !s.limits.goes_back || run.save != kNone || run.begin + run.count >= r.prompt + r.most))
+          (!run.sample || s.one_way() || run.save != kNone || run.begin + run.count >= r.prompt + r.most))
         return broken("run ", i, " has drafts where none may be");
       if (run.begin / kPageTokens < w.in_tree) return broken("run ", i, " writes a page of the tree");
       if (run.save != kNone && (run.begin + run.count) % kPageTokens != 0)

@@ -123,7 +123,7 @@ template <class Rules> class RunPlanner {
   /// have room for. State that is rewritten token by token cannot go back, and a client that does not read gets no two
   /// tokens at once.
   [[nodiscard]] std::uint32_t take_drafts(std::uint32_t slot) noexcept {
-    if (slot >= drafts_.size() || !s_.limits.goes_back) return 0;
+    if (slot >= drafts_.size() || s_.one_way()) return 0;
     const SlotWork& w = s_.work[slot];
     const RequestRow& r = s_.requests[w.request];
     const TenantRow& t = s_.tenants[r.tenant];

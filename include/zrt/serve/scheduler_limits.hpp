@@ -21,7 +21,7 @@ struct SchedulerLimits {
   std::uint32_t draft_tokens = 0;  ///< guesses that the runs of a step read together
   std::uint32_t scored_rows = 0;   ///< rows that reach the head beside one of each slot, see Arrival::scored
   bool recurrent = false;          ///< a slot has state beside its pages: recurrent layers, or pages behind a window
-  bool goes_back = true;           ///< such state can go back over wrong guesses: pages can, recurrent layers cannot
+  bool goes_back = false;          ///< such state can go back over wrong guesses: pages can, recurrent layers cannot
   std::uint32_t checkpoints = 0;   ///< kept states of such a model; 0: it resumes at its first token
   std::uint32_t checkpoint_pages = 32;  ///< from one kept state to the next in a long text
   std::uint32_t shelf = 0;  ///< states of preempted requests of such a model that go on where they were; see StateShelf

@@ -110,6 +110,8 @@ template <class Rules> struct SchedulerState {
   /// Requests in queues, and complete ones that nobody has read.
   [[nodiscard]] std::uint32_t waiting() const noexcept { return queued + unread; }
   [[nodiscard]] bool hybrid() const noexcept { return limits.recurrent || limits.checkpoints != 0; }
+  /// Whether a slot cannot go back over wrong guesses.
+  [[nodiscard]] bool one_way() const noexcept { return hybrid() && !limits.goes_back; }
   [[nodiscard]] std::uint32_t* list(std::uint32_t slot) noexcept { return &lists[std::size_t{slot} * list_pages]; }
   [[nodiscard]] Span<const std::uint32_t> list(std::uint32_t slot) const noexcept {
     return lists.span().subspan(std::size_t{slot} * list_pages, slots[slot].pages);
