@@ -364,7 +364,10 @@ def binary_cases():
     refused("elementwise_binary", bytes([0]), [("f32", (2,)), ("f32", (1,))], "shape_mismatch")
     refused("elementwise_binary", bytes([0]), [("cf32", (2,))] * 2, "unimplemented")
     refused("elementwise_binary", bytes([4]), [("cf32", (2,))] * 2, "dtype_mismatch")
-    refused("elementwise_binary", bytes([6]), [("f32", (2,))] * 2, "invalid_params")
+    # 6 is a power, which zrt has beside the specification's kinds.
+    refused("elementwise_binary", bytes([6]), [("si32", (2,))] * 2, "dtype_mismatch")
+    refused("elementwise_binary", bytes([6]), [("f64", (2,))] * 2, "dtype_mismatch")
+    refused("elementwise_binary", bytes([7]), [("f32", (2,))] * 2, "invalid_params")
 
 
 def compare_cases():
