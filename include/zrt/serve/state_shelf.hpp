@@ -50,8 +50,11 @@ class StateShelf {
   }
   void free(std::uint32_t row) noexcept {
     rows_[row] = {};
-    for (std::size_t i = 0; i < copies_.size(); ++i)
-      if (copies_[i].row == row) copies_[i--] = copies_[copies_.size() - 1], copies_.pop_back();
+    for (ShelvedState& copy : copies_.span()) {
+      if (copy.row != row) continue;
+      copy = copies_[copies_.size() - 1];
+      return copies_.pop_back();
+    }
   }
 
   /// Those that wait for the host's copy.

@@ -15,7 +15,7 @@ struct AdapterSizes {
   std::uint32_t adapters = 0;
   std::uint32_t rank = 0;  ///< of the largest
 
-  /// Devices load whole pieces of four f32, and columns of zeros change no bit.
+  /// Devices load whole pieces of four f32. Every backend has the same columns of zeros, so that all have the same bits.
   [[nodiscard]] static constexpr AdapterSizes of(std::uint32_t adapters, std::uint32_t rank) noexcept {
     return {adapters, (rank + 3) / 4 * 4};
   }
