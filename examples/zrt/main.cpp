@@ -355,6 +355,8 @@ void add_serve(CLI::App& app, ServeOptions& o) {
   count("--slots", o.slots, 1, 4096, "Answers that are written at the same time");
   count("--queue", o.queue, 0, 65536, "Answers that wait for a slot; more are refused");
   count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take after SIGTERM");
+  count("--longest-step-ms", o.longest_step_ms, 1, 86400000,
+        "Milliseconds that a step may take before /livez says 503");
   count("--step-ms", o.step_ms, 0, 60000,
         "Milliseconds of a step that reads prompts, as far as it can be cut; 0: no target");
   count("--max-body", o.body_mib, 1, 1024, "Maximum size of a request in MiB");

@@ -62,6 +62,7 @@ struct ServeOptions {
   std::uint32_t http_threads = 4;
   std::uint32_t body_mib = 4;
   std::uint32_t drain_seconds = 30;
+  std::uint32_t longest_step_ms = 120000;
   std::uint32_t step_ms = 100;
   bool embeddings = false;
   bool metrics_open = false;

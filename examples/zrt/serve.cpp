@@ -299,7 +299,8 @@ int serve_model(const ServeOptions& o) {
   const std::size_t bodies = kMostBodies * (std::size_t{o.body_mib} << 20);
   // Rows that the engine has may be its last, so the queue of images outlives it.
   ImageQueue images(std::size_t{o.slots} + o.queue, bodies);
-  EngineLoop engine(*box.set, metrics, o.slots, o.queue, [&work] { work->wake(); });
+  EngineLoop engine(*box.set, metrics, {o.slots, o.queue, std::chrono::milliseconds(o.longest_step_ms)},
+                    [&work] { work->wake(); });
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
   TenantKeys keys(std::move(*tenants));
   Api api({box.served, metrics, engine, images, *work}, keys,

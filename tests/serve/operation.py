@@ -549,6 +549,30 @@ def prompts_that_take_long(program, model):
         assert data.startswith(b": keep-alive\n\n") and events_of(data)[-1] == "[DONE]", data[:300]
 
 
+def a_step_that_takes_too_long_is_seen(program, model):
+    """Whoever looks after the program learns that the engine is stuck; what waits for a tenant's rate is not."""
+    with Server(program, model, "--context", "4096", "--step-ms", "0", "--longest-step-ms", "4") as s:
+        connection = s.connect()
+        connection.request("POST", "/v1/completions", json.dumps({"model": "bard", "prompt": [5] * 4000, "max_tokens": 1}),
+                           {"Content-Type": "application/json"})
+        seen = []
+        while not any(status == 503 for status, _, _ in seen):
+            assert len(seen) < 20000, "no step took 4 ms"
+            seen.append(s.ask("GET", "/livez"))
+        assert connection.getresponse().status == 200
+        assert seen[-1][2]["error"]["code"] == "stuck" and "retry-after" in seen[-1][1], seen[-1]
+        connection.close()
+        s.wait_idle()
+        assert s.ask("GET", "/livez")[0] == 200
+    slow = {"tenants": [{"id": "alice", "keys": [ALICE], "prompt_tokens_per_second": 16}]}
+    with Server(program, model, "--context", "512", "--longest-step-ms", "1000", keys=slow) as s:
+        connection, answer = begin(s, ALICE, prompt=[5] * 160, max_tokens=2)
+        probes = [(time.sleep(0.02), s.ask("GET", "/livez")[0])[1] for _ in range(100)]
+        assert set(probes) == {200}, probes
+        answer.read()
+        connection.close()
+
+
 def clients_that_do_not_read(program, model):
     with Server(program, model, "--slots", "8", "--context", "4096") as s:
         body = json.dumps({"model": "bard", "prompt": "a", "max_tokens": 4000, "ignore_eos": True, "stream": True, "n": 8,
@@ -681,7 +705,7 @@ def ten_thousand_connections(program, model):
 
 CASES = {case.__name__: case for case in (
     keys, figures_are_a_tenants_own, key_files_are_checked, guesses_are_counted, choices_share_a_prompt, quotas, prefixes_are_a_tenants_own, prefixes_are_not_seen_in_time, classes, tenants_that_change, open_hosts_need_keys, embeddings_are_shared, drained, a_restart_begins_clean_and_says_so, a_drain_is_no_longer_than_it_says, keys_that_move_are_served, ended_by_a_second_signal, full_queues, slow_and_many_clients,
-    clients_that_do_not_read, clients_that_read_late, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
+    clients_that_do_not_read, clients_that_read_late, bodies_that_come_slowly, prompts_that_take_long, a_step_that_takes_too_long_is_seen, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 # In which the server's clock alone does something for most of half a minute.
 WAITING = ("bodies_that_come_slowly", "clients_that_do_not_read", "embeddings_are_shared", "slow_and_many_clients")

@@ -10,13 +10,13 @@
 namespace program::server {
 namespace {
 
-constexpr std::chrono::seconds kLongestStep{120};
 /// From one report of all tenants to the next: a ledger is a few KiB.
 constexpr std::chrono::milliseconds kShowTime{100};
 /// Choices that one step of the engine is certain to accept or refuse.
 constexpr std::size_t kMostStarts = 256;
-/// Nanoseconds without a step while every tenant at hand waits for its rate: probes must see that the loop turns.
-constexpr std::uint64_t kLongestIdle = 1'000'000'000;
+/// Without a step while every tenant at hand waits for its rate, and at most half of the longest step: probes must see
+/// that the loop turns.
+constexpr std::chrono::nanoseconds kLongestIdle = std::chrono::seconds(1);
 /// Steps that fail in a row, of several models, before all that runs ends.
 constexpr std::uint32_t kMostFailures = 16;
 
@@ -72,12 +72,13 @@ struct EngineLoop::Choice {
   bool taken = false;
 };
 
-EngineLoop::EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue,
+EngineLoop::EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, EngineLoopLimits limits,
                        std::function<void()> told)
     : models_(models),
       metrics_(metrics),
-      slots_(slots),
-      most_(slots * static_cast<std::uint32_t>(models.size()) + queue),
+      slots_(limits.slots),
+      most_(limits.slots * static_cast<std::uint32_t>(models.size()) + limits.queue),
+      longest_step_(limits.longest_step),
       told_(std::move(told)),
       tenants_(models, metrics),
       thread_([this] { run(); }) {}
@@ -157,8 +158,7 @@ void EngineLoop::abort() {
 
 bool EngineLoop::turns() const {
   const std::lock_guard lock(mutex_);
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kLongestStep).count();
-  return open_ == 0 || now_ms() - stepped_at_ < limit;
+  return open_ == 0 || now_ms() - stepped_at_ < longest_step_.count();
 }
 
 // --- the engine's thread --------------------------------------------------------------------------------
@@ -189,7 +189,9 @@ void EngineLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   };
   if (left_ == 0 && embedding_.empty()) return changed_.wait(lock, is_called);
   const std::uint64_t idle = left_ != 0 ? models_.idle_ns() : embedding_.idle_ns(now_ns());
-  if (idle != 0) changed_.wait_for(lock, std::chrono::nanoseconds(std::min(idle, kLongestIdle)), is_called);
+  if (idle == 0) return;
+  const std::chrono::nanoseconds longest = std::min(kLongestIdle, std::chrono::nanoseconds(longest_step_) / 2);
+  changed_.wait_for(lock, std::min(std::chrono::nanoseconds(idle), longest), is_called);
 }
 
 /// Takes over what arrived. False at the end.

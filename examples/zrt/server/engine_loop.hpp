@@ -19,6 +19,13 @@ namespace program::server {
 /// Names what a request asked for, all of its choices.
 enum class Ticket : std::uint64_t {};
 
+struct EngineLoopLimits {
+  std::uint32_t slots = 0;  ///< choices of each model that run at once
+  std::uint32_t queue = 0;  ///< more of all models that wait
+  /// That a step may take before the loop counts as stuck.
+  std::chrono::milliseconds longest_step{};
+};
+
 /// Takes choices and texts to embed from any thread, runs them on the models of a set, and tells what came. A bounded
 /// queue stands in front.
 class EngineLoop {
@@ -26,10 +33,8 @@ class EngineLoop {
   /// Hears what the engine says, in the engine's thread: it must not wait.
   using Hear = std::function<void(Said&&)>;
 
-  /// `slots` choices of each model run at once, and `queue` more of all wait at most. `told` is called in the engine's
-  /// thread when all that a step gave has been heard.
-  EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, std::uint32_t slots, std::uint32_t queue,
-             std::function<void()> told);
+  /// `told` is called in the engine's thread when all that a step gave has been heard.
+  EngineLoop(zrt::ModelSet<Model>& models, Metrics& metrics, EngineLoopLimits limits, std::function<void()> told);
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
   ~EngineLoop();
@@ -124,6 +129,7 @@ class EngineLoop {
   Metrics& metrics_;
   std::uint32_t slots_;
   std::uint32_t most_;
+  std::chrono::milliseconds longest_step_;
   std::function<void()> told_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
