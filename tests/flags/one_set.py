@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 
+import aarch64
+
 V3 = {"avx2", "fma", "f16c", "bmi1", "bmi2"}
 V4 = V3 | {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd", "avx512_vnni"}
 # What a program needs to run, and its kernels for that level to be chosen.
@@ -44,15 +46,18 @@ def main():
     output.unlink(missing_ok=True)
     if not shutil.which(compiler):
         sys.exit(f"{compiler} is missing")
+    emulated = compiler == aarch64.COMPILER
+    if emulated:
+        args.include.append(aarch64.folder_of_boost(args.work))
     includes = [f"-I{folder}" for folder in args.include]
-    subprocess.run([compiler, *flags, *ALWAYS, *(GCC_ONLY if compiler == "g++" else []), *includes, args.source,
+    subprocess.run([compiler, *flags, *ALWAYS, *([] if compiler.startswith("clang") else GCC_ONLY), *includes, args.source,
                     "-o", program], check=True)
     lacks = set().union(*(NEEDS.get(flag, set()) for flag in flags)) - cpu_flags()
     if lacks:
         output.write_text(f"not run: this processor lacks {' '.join(sorted(lacks))}\n", encoding="utf-8")
         print(output.read_text(encoding="utf-8"))
         sys.exit(77)
-    run = subprocess.run([program, args.seed, args.schedules], stdout=subprocess.PIPE, text=True, errors="replace")
+    run = subprocess.run([*(aarch64.command(program) if emulated else [program]), args.seed, args.schedules], stdout=subprocess.PIPE, text=True, errors="replace")
     print(run.stdout)
     if run.returncode:
         sys.exit(f"the program ended with status {run.returncode}")

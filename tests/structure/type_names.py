@@ -99,7 +99,9 @@ def places(root):
     for path in sorted(p for folder in ("include/zrt", "examples/zrt") for p in (root / folder).rglob("*")):
         if path.suffix in (".hpp", ".cpp"):
             for space, name, alias in names(path.read_text(encoding="utf-8")):
-                space = re.sub(r"^(zrt::cpu)::v\d$", r"\1", re.sub(r"(::detail)+$", "", space))
+                space = re.sub(r"^(zrt::cpu)::(v\d|dotprod)$", r"\1", re.sub(r"(::detail)+$", "", space))
+                if source.is_fragment(path) and "/simd/" in str(path):  # stands in the namespaces of its variants
+                    space = "zrt::cpu"
                 found[name].add((space, str(path.relative_to(root)), alias))
     return found
 

@@ -59,6 +59,9 @@ std::vector<const ProbeSet*> variants() {
 #if ZRT_HAS_V1
   sets.push_back(&cpu::v1::kProbeSet);
 #endif
+#if ZRT_HAS_DOTPROD
+  if (here >= cpu::Isa::dotprod) sets.push_back(&cpu::dotprod::kProbeSet);
+#endif
 #if ZRT_HAS_V3
   if (here >= cpu::Isa::v3) sets.push_back(&cpu::v3::kProbeSet);
 #endif
@@ -131,9 +134,10 @@ testing::AssertionResult same(float a, float b) {
 
 constexpr std::size_t kCount = 1 << 14;
 
+#if defined(__x86_64__)
 /// Whether the system says that this process may use tiles.
 bool grants_tiles() {
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__linux__)
   constexpr long kGetPermission = 0x1022;  // ARCH_GET_XCOMP_PERM
   std::uint64_t granted = 0;
   return syscall(SYS_arch_prctl, kGetPermission, &granted) == 0 && (granted >> 18 & 1) != 0;
@@ -141,6 +145,7 @@ bool grants_tiles() {
   return false;
 #endif
 }
+#endif
 
 TEST(Simd, DetectsWhatTheCompilerSaysOfTheCpu) {
   EXPECT_FALSE(cpu::name(cpu::detect_isa()).empty());

@@ -61,6 +61,9 @@ static_assert(sizeof(1.0) == sizeof(double),
 #elif defined(__x86_64__)
 #define ZRT_BASELINE_NAME x86_64
 #define ZRT_BASELINE 1
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
+#define ZRT_BASELINE_NAME aarch64_dotprod
+#define ZRT_BASELINE 1
 #elif defined(__aarch64__)
 #define ZRT_BASELINE_NAME aarch64
 #define ZRT_BASELINE 1

@@ -8,7 +8,7 @@
 // addend of an fma.
 
 // Lanes that are several registers would make each copy of these functions several times as long.
-#if defined(ZRT_VARIANT) && ZRT_VARIANT == 1
+#if defined(ZRT_VARIANT) && ZRT_VARIANT <= 2
 #define ZRT_ELEMENTARY [[gnu::noinline]] inline
 #else
 #define ZRT_ELEMENTARY ZRT_ALWAYS_INLINE

@@ -25,6 +25,9 @@ template <Isa> struct BuiltTables {
 #if ZRT_HAS_V1
 template <> struct BuiltTables<Isa::v1> : v1::Tables {};
 #endif
+#if ZRT_HAS_DOTPROD
+template <> struct BuiltTables<Isa::dotprod> : dotprod::Tables {};
+#endif
 #if ZRT_HAS_V3
 template <> struct BuiltTables<Isa::v3> : v3::Tables {};
 #endif

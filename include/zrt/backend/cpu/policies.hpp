@@ -44,6 +44,6 @@ template <DType... kTypes> struct TypesOfLayouts<boost::mp11::mp_list<quant::Lay
 }  // namespace detail
 
 using AllWeightTypes = detail::TypesOfLayouts<quant::Types>::Types;
-using AllVariants = Variants<Isa::v1, Isa::v3, Isa::v4, Isa::amx>;
+using AllVariants = Variants<Isa::v1, Isa::dotprod, Isa::v3, Isa::v4, Isa::amx>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

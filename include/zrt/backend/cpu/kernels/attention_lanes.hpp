@@ -42,7 +42,7 @@ struct StepOfLanes {
 /// dim.
 inline void score_keys(const float* key, std::uint64_t stride, std::uint64_t dims, const F32* q, std::uint64_t count,
                        F32* score) noexcept {
-  constexpr std::size_t kKeys = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
+  constexpr std::size_t kKeys = kVectors >= 32 ? 8 : kVectors >= 8 ? 4 : 1;
   std::uint64_t j = 0;
   for (; j + kKeys <= count; j += kKeys) {
     const float* k = key + j * stride;
@@ -79,7 +79,7 @@ inline void take_step(StepOfLanes& keys, std::uint64_t count, const float* value
     for (std::size_t i = 0; i < half; ++i) lanes[i] = lanes[i] + lanes[i + half];
   sum.l = fma(sum.l, rescale, lanes[0]);
   sum.m = top;
-  constexpr std::size_t kDims = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
+  constexpr std::size_t kDims = kVectors >= 32 ? 8 : kVectors >= 8 ? 4 : 1;
   const auto add = [&]<std::size_t kCount>(std::index_sequence<kCount>, std::uint64_t d) noexcept {
     F32 o[kCount];
     ZRT_UNROLL (i, kCount) o[i] = sealed(sum.o[d + i] * rescale);

@@ -142,7 +142,7 @@ template <DType kDType> struct CodedNumbers {
 };
 
 /// Chains that hide the time of a sum: one vector takes four registers of plain x86-64 and two of AVX2.
-inline constexpr std::size_t kAttentionChains = kIsa == Isa::v1 ? 1 : kIsa == Isa::v3 ? 4 : 16;
+inline constexpr std::size_t kAttentionChains = kVectors >= 32 ? 16 : kVectors >= 8 ? 4 : 1;
 
 /// Vectors of 16 tokens or dims that kRows rows take at once, of at most four.
 template <std::size_t kRows>

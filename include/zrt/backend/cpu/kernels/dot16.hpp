@@ -20,10 +20,10 @@
 /// is 24 sums, 4 activations and a weight in 32 registers, and sums are reduced by eights; with AVX2, where
 /// sixteen lanes take two registers, 8, 4 and 2 of 16 (3 × 2 spills: 48 instead of 76 GFLOP/s). Plain C++ takes
 /// one of each, which is quick to compile.
-inline constexpr std::size_t kTileActivations = kIsa == Isa::v4 ? 4 : kIsa == Isa::v3 ? 2 : 1;
-inline constexpr std::size_t kTileWeights = kIsa == Isa::v4 ? 6 : kIsa == Isa::v3 ? 2 : 1;
+inline constexpr std::size_t kTileActivations = kVectors >= 32 ? 4 : kVectors >= 8 ? 2 : 1;
+inline constexpr std::size_t kTileWeights = kVectors >= 32 ? 6 : kVectors >= 8 ? 2 : 1;
 /// Weight rows at once for a single activation row: enough sums to hide the latency of an fma.
-inline constexpr std::size_t kVectorWeights = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
+inline constexpr std::size_t kVectorWeights = kVectors >= 32 ? 8 : kVectors >= 8 ? 4 : 1;
 
 /// The first `count` elements, and -0 behind them: times +0 it is -0, which changes no sum. A sum of products that
 /// underflow may be -0, to which +0 gives +0.

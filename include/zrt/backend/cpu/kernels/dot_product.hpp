@@ -95,7 +95,7 @@ void outer_tile(const float* const* rows, std::uint64_t lhs_depth, const float* 
 
 /// Rows and vectors of columns of a tile: with AVX-512 24 sums in 32 registers, with AVX2, where a vector is two
 /// registers, 12 of 16.
-inline constexpr std::size_t kOuterRows = kIsa == Isa::v1 ? 1 : 6;
+inline constexpr std::size_t kOuterRows = kVectors >= 8 ? 6 : 1;
 inline constexpr std::size_t kOuterVectors = kIsa == Isa::v4 ? 4 : 1;
 
 /// Floats of a panel of columns that is packed on the stack.

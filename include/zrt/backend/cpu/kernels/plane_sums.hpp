@@ -81,7 +81,7 @@ inline constexpr std::uint64_t kShortLine = 33;
 
 /// A tile's rows and vectors of places: with AVX-512 24 sums and 3 vectors of x in 32 registers, with AVX2, where a
 /// vector is two registers, 8 sums and 2 of 16.
-inline constexpr std::size_t kPlaneRows = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
+inline constexpr std::size_t kPlaneRows = kVectors >= 32 ? 8 : kVectors >= 8 ? 4 : 1;
 inline constexpr std::size_t kPlaneVectors = kIsa == Isa::v4 ? 3 : 1;
 
 /// Gathers the runs of every element of the depth. What is behind the last run is zero.

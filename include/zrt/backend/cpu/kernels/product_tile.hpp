@@ -17,8 +17,8 @@
 #elif defined(ZRT_VARIANT)
 
 /// Groups and activation rows of a tile: as many chains as the registers hold.
-inline constexpr std::size_t kTileGroups = kIsa == Isa::v4 ? 2 : 1;
-inline constexpr std::size_t kTileColumns = kIsa == Isa::v1 ? 1 : 4;
+inline constexpr std::size_t kTileGroups = kVectors >= 32 ? 2 : 1;
+inline constexpr std::size_t kTileColumns = kVectors >= 8 ? 4 : 1;
 /// Activation rows whose sums wait beside a panel.
 inline constexpr std::uint32_t kPanelRows = 128;
 

@@ -13,7 +13,7 @@
 
 #elif defined(ZRT_VARIANT)
 
-#if ZRT_VARIANT == 1
+#if ZRT_VARIANT <= 2
 
 /// Lane 2i and 2i+1 get lane 2i.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 even_twice(F32 a) noexcept {

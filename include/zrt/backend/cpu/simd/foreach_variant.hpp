@@ -13,10 +13,10 @@
 //     what each variant has, without includes
 //   #endif
 //
-// The names of the second part then exist in zrt::cpu::v1, v3 and v4, as far as ZRT_HAS_V1, ZRT_HAS_V3
-// and ZRT_HAS_V4 say. It finds kIsa, everything of simd/variants.hpp and what the headers of kernels that
-// its first part includes put there, unqualified. ZRT_VARIANT is 1, 3 or 4. Only plain functions and
-// constant tables of function pointers may be used from outside.
+// The names of the second part then exist in zrt::cpu::v1, dotprod, v3 and v4, as far as ZRT_HAS_V1,
+// ZRT_HAS_DOTPROD, ZRT_HAS_V3 and ZRT_HAS_V4 say. It finds kIsa, everything of simd/variants.hpp and what
+// the headers of kernels that its first part includes put there, unqualified. ZRT_VARIANT is 1, 2 (dotprod),
+// 3 or 4. Only plain functions and constant tables of function pointers may be used from outside.
 
 #ifndef ZRT_KERNELS_FRAGMENT
 #error "zrt: define ZRT_KERNELS_FRAGMENT before including simd/foreach_variant.hpp"
@@ -33,6 +33,16 @@ namespace zrt::inline ZRT_ABI::cpu::v1 {
 #include ZRT_KERNELS_FRAGMENT
 }  // namespace zrt::inline ZRT_ABI::cpu::v1
 ZRT_PORTABLE_END
+#undef ZRT_VARIANT
+#endif
+
+#if ZRT_HAS_DOTPROD
+#define ZRT_VARIANT 2
+ZRT_REGION_BEGIN(ZRT_TARGET_DOTPROD)
+namespace zrt::inline ZRT_ABI::cpu::dotprod {
+#include ZRT_KERNELS_FRAGMENT
+}  // namespace zrt::inline ZRT_ABI::cpu::dotprod
+ZRT_REGION_END
 #undef ZRT_VARIANT
 #endif
 

@@ -13,25 +13,36 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace zrt::inline ZRT_ABI::cpu {
 
 /// A variant of the CPU kernels, in ascending order of what it needs.
 enum class Isa : std::uint8_t {
-  v1,   ///< plain C++ for whatever the translation unit is compiled for
-  v3,   ///< AVX2, FMA, F16C, BMI2
-  v4,   ///< v3 and AVX-512 F, BW, DQ, VL, VNNI
-  amx,  ///< v4 and AMX tiles of int8, which the system lets a process use that asks
+  v1,       ///< plain C++ for whatever the translation unit is compiled for, with NEON on ARM
+  dotprod,  ///< ARM's products of four bytes, FEAT_DotProd
+  v3,       ///< x86-64 with AVX2, FMA, F16C, BMI2
+  v4,       ///< v3 and AVX-512 F, BW, DQ, VL, VNNI
+  amx,      ///< v4 and AMX tiles of int8, which the system lets a process use that asks
 };
 
-/// Every variant, in ascending order.
+/// Every variant of this family of processors, in ascending order.
+#if defined(__x86_64__)
 inline constexpr Isa kIsas[]{Isa::v1, Isa::v3, Isa::v4, Isa::amx};
+#elif defined(__aarch64__)
+inline constexpr Isa kIsas[]{Isa::v1, Isa::dotprod};
+#else
+inline constexpr Isa kIsas[]{Isa::v1};
+#endif
 
 [[nodiscard]] constexpr std::string_view name(Isa isa) noexcept {
   switch (isa) {
     case Isa::v1:
       return "v1";
+    case Isa::dotprod:
+      return "dotprod";
     case Isa::v3:
       return "v3";
     case Isa::v4:
@@ -94,6 +105,16 @@ struct CpuFeatures {
   if (!avx512 || highest < Isa::v4 || !detail::saves_registers(0xe6)) return Isa::v3;
   const bool amx = highest >= Isa::amx && f.edx.has(24) && f.edx.has(25);
   return amx && detail::saves_registers(0x60000) && detail::ask_for_tiles() ? Isa::amx : Isa::v4;
+#elif defined(__aarch64__)
+#if defined(__ARM_FEATURE_DOTPROD)
+  constexpr bool dotprod = true;
+#elif defined(__linux__)
+  constexpr unsigned long kHasDotProducts = 1ul << 20;  // HWCAP_ASIMDDP
+  const bool dotprod = (::getauxval(AT_HWCAP) & kHasDotProducts) != 0;
+#else
+  constexpr bool dotprod = false;
+#endif
+  return dotprod && highest >= Isa::dotprod ? Isa::dotprod : Isa::v1;
 #else
   return Isa::v1;
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/simd/lanes_avx2.hpp: sixteen f32 lanes in two AVX2 registers.
 //
-// The meaning of each operation stands in simd/lanes_portable.hpp.
+// The meaning of each operation stands in simd/lanes_portable.inc.hpp.
 #pragma once
 
 #include <zrt/backend/cpu/simd/isa.hpp>
@@ -21,6 +21,7 @@ ZRT_REGION_BEGIN(ZRT_TARGET_V3)
 namespace zrt::inline ZRT_ABI::cpu::v3 {
 
 inline constexpr Isa kIsa = Isa::v3;
+inline constexpr std::size_t kVectors = 8;
 
 struct F32x16 {
   __m256 low, high;

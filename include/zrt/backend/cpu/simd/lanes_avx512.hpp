@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/simd/lanes_avx512.hpp: sixteen f32 lanes in one AVX-512 register.
 //
-// The meaning of each operation stands in simd/lanes_portable.hpp.
+// The meaning of each operation stands in simd/lanes_portable.inc.hpp.
 #pragma once
 
 #include <zrt/backend/cpu/simd/isa.hpp>
@@ -21,6 +21,7 @@ ZRT_REGION_BEGIN(ZRT_TARGET_V4)
 namespace zrt::inline ZRT_ABI::cpu::v4 {
 
 inline constexpr Isa kIsa = Isa::v4;
+inline constexpr std::size_t kVectors = 32;
 
 // GCC's intrinsics pass a register that they leave undefined on purpose, and without optimisation
 // those with an immediate are macros whose casts warn here.

@@ -11,6 +11,11 @@
 #else
 #define ZRT_HAS_V1 0
 #endif
+#if defined(__aarch64__)
+#define ZRT_HAS_DOTPROD 1
+#else
+#define ZRT_HAS_DOTPROD 0
+#endif
 #if defined(__x86_64__) && ZRT_BASELINE <= 3
 #define ZRT_HAS_V3 1
 #else
@@ -22,6 +27,12 @@
 #define ZRT_HAS_V4 0
 #endif
 
+// The extension alone where the baseline has it already; else an architecture by name, which the assembler wants.
+#if defined(__ARM_FEATURE_DOTPROD)
+#define ZRT_TARGET_DOTPROD "+dotprod"
+#else
+#define ZRT_TARGET_DOTPROD "arch=armv8.2-a+dotprod"
+#endif
 #define ZRT_TARGET_V3 "avx2,fma,f16c,bmi,bmi2"
 #define ZRT_TARGET_V4 "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
 
@@ -61,6 +72,7 @@
 #define ZRT_UNROLL_4 ZRT_PRAGMA(GCC unroll 64)
 #endif
 #define ZRT_UNROLL_3 ZRT_UNROLL_4
+#define ZRT_UNROLL_2 ZRT_UNROLL_4
 // Plain x86-64 has registers for four times sixteen lanes: arrays of them lie in memory in any case, and loops that stay
 // are less code.
 #if defined(__x86_64__)

@@ -10,7 +10,7 @@
 #include <zrt/core/elementary_ops.hpp>
 
 // The namespaces hold the same names, which have the same meaning and give the same bits
-// (NaN payloads apart); simd/lanes_portable.hpp describes them.
+// (NaN payloads apart); simd/lanes_portable.inc.hpp describes them.
 #define ZRT_KERNELS_FRAGMENT <zrt/core/elementary.inc.hpp>
 #include <zrt/backend/cpu/simd/foreach_variant.hpp>
 
