@@ -261,18 +261,22 @@ class ModelWitness {
     for (std::size_t m = 0; m < engines_.size(); ++m)
       for (const serve::PlannedRun& run : engines_[m]->runs())
         for (std::size_t t = 0; t < tenants_.size(); ++t) {
-          const serve::Handle owner = owner_of(m, run);
-          if (!tenants_[t].live || static_cast<serve::Handle>(tenants_[t].ids[m]) != owner) continue;
+          const Sent* const sent = sent_of(m, run);
+          if (sent == nullptr || !tenants_[t].live || static_cast<serve::Handle>(tenants_[t].ids[m]) != sent->owner)
+            continue;
           const serve::TenantQuota& q = tenants_[t].quota;
           const std::uint64_t most = 5 * std::uint64_t{run.decode ? q.decode_tokens_per_s : q.prefill_tokens_per_s};
           if ((run.decode ? kept_[t].decoded : kept_[t].prefilled).add(world_.now, run.count) > most)
             fail("a tenant has more of all models than its rate");
+          const bool again = !run.decode && run.sample && run.begin + run.count > sent->prompt;
+          if (again && kept_[t].decoded.add(world_.now, 1) > 5 * std::uint64_t{q.decode_tokens_per_s})
+            fail("a tenant goes on in a model beyond its rate");
         }
   }
-  [[nodiscard]] serve::Handle owner_of(std::size_t m, const serve::PlannedRun& run) const {
+  [[nodiscard]] const Sent* sent_of(std::size_t m, const serve::PlannedRun& run) const {
     for (const Sent& r : engines_[m]->sent())
-      if (r.handle == run.request) return r.owner;
-    return 0;
+      if (r.handle == run.request) return &r;
+    return nullptr;
   }
 
   static constexpr std::uint32_t kMoves = 4;

@@ -588,10 +588,16 @@ template <class Rules> class Witness {
   /// A recurrent model's state is kept for a preempted request, where there is a row for it.
   void shelve(Seen& r) {
     if (!is_hybrid(script_.limits) || r.shelved || !r.ran || r.behind == 0) return;
+    r.evictions = evictions_;
     const auto taken =
         std::ranges::count_if(requests_, [](const Seen& other) { return other.shelved && !other.ended; });
     r.shelved = static_cast<std::uint32_t>(taken) < script_.limits.shelf;
-    r.evictions = evictions_;
+    if (r.shelved || r.parked) return;
+    // One whose client does not read gives way, the first that came.
+    const auto idle = std::ranges::find_if(
+        requests_, [](const Seen& other) { return other.shelved && !other.ended && other.parked; });
+    r.shelved = idle != requests_.end();
+    if (r.shelved) idle->shelved = false;
   }
 
   void end(Seen& r, const serve::StepEvent& e) {
@@ -663,6 +669,9 @@ template <class Rules> class Witness {
       const std::uint64_t most = 5u * std::uint64_t{run.decode ? q.decode_tokens_per_s : q.prefill_tokens_per_s};
       if ((run.decode ? t.decoded : t.prefilled).add(now_, run.count) > most)
         fail("tenant " + std::to_string(row) + (run.decode ? " decodes" : " reads prompts") + " beyond its rate");
+      if (!run.decode && run.sample && r.generated != 0 && !r.silent &&
+          t.decoded.add(now_, 1) > 5u * std::uint64_t{q.decode_tokens_per_s})
+        fail("tenant " + std::to_string(row) + " goes on beyond its rate");
       t.weight = q.weight;
       serve_positions(r, row, run.begin, run.begin + run.count - run.drafts);
     }
@@ -820,7 +829,11 @@ template <class Rules> class Witness {
   [[nodiscard]] bool ends(const State& s, const serve::PlannedRun& run) {
     Kept& t = tenants_[serve::row_of(s.slots[run.slot].tenant)];
     const bool border = s.limits.checkpoints != 0 && (run.begin + run.count) % zrt::kPageTokens == 0;
-    return run.sample || border || t.prefilled.room(now_, t.quota.prefill_tokens_per_s) == 0;
+    // A preempted request stops before the token that its rate does not allow.
+    const Seen& r = requests_[s.requests[serve::row_of(run.request)].tag];
+    const bool waits = r.generated != 0 && run.begin + run.count + 1 == r.prompt + r.generated &&
+                       t.decoded.room(now_, t.quota.decode_tokens_per_s) == 0;
+    return run.sample || border || waits || t.prefilled.room(now_, t.quota.prefill_tokens_per_s) == 0;
   }
   /// The same, or by the rows of prompts that are told.
   [[nodiscard]] bool stops(const State& s, const serve::PlannedRun& run) {

@@ -29,6 +29,7 @@ enum class Rule : std::uint8_t {
   save_at_border,        ///< a state is kept exactly at a page border
   shelve_state,          ///< a preempted request of a recurrent model keeps its state
   clear_shelf,           ///< until it goes on, or ends
+  yield_shelf,           ///< but one whose client does not read gives its row up
   restore_tail,          ///< it goes on with the page behind its last page border
   load_shelf,            ///< and with its state
   reservation_fits,      ///< reservations fit the pool when a tenant is created
@@ -38,6 +39,7 @@ enum class Rule : std::uint8_t {
   slot_quota,            ///< a tenant's slots
   decode_rate,           ///< a tenant's decode tokens in 5 s
   prefill_rate,          ///< a tenant's prefill tokens in 5 s
+  resume_rate,           ///< in which those count that a preempted request goes on with
   turns_in_rate,         ///< a tenant's slots decode in turn where its rate does not suffice for all
   context_quota,         ///< a tenant's tokens per request
   session_quota,         ///< a tenant's sessions

@@ -249,12 +249,22 @@ template <class Rules> class RunPlanner {
   /// Tokens that a slot may still be given in this step.
   [[nodiscard]] std::uint32_t wanted(std::uint32_t slot) const noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
-    std::uint32_t left = run_end(slot, r.known()) - s_.slots[slot].position;
+    std::uint32_t end = run_end(slot, r.known());
+    const TenantRow& t = s_.tenants[r.tenant];
+    // What a slot was given already is counted.
+    const bool counted = s_.slots[slot].position + s_.shares[slot] == end;
+    if (answers_again(r, end) && !counted && t.decoded.room(t.quota.decode_tokens_per_s) == 0) --end;
+    std::uint32_t left = end - s_.slots[slot].position;
     if (r.tells() && s_.keeps(Rule::cap_rows)) {
       const std::uint64_t rows = std::uint64_t{read_before(slot)} + 1 + shared_rows(slot, s_.shares[slot]) + rows_left_;
       left = rows < left ? static_cast<std::uint32_t>(rows) : left;
     }
     return left > s_.shares[slot] ? left - s_.shares[slot] : 0;
+  }
+  /// Whether reading a prompt up to `end` brings a token behind the first one, of a preempted request: it counts against the
+  /// rate of answers like any other.
+  [[nodiscard]] bool answers_again(const RequestRow& r, std::uint32_t end) const noexcept {
+    return s_.keeps(Rule::resume_rate) && r.generated != 0 && end == r.known();
   }
   /// Tokens ahead of a slot whose logits the host has read: the request was preempted.
   [[nodiscard]] std::uint32_t read_before(std::uint32_t slot) const noexcept {
@@ -306,6 +316,7 @@ template <class Rules> class RunPlanner {
     for (std::size_t c = 0; c <= s_.slots[slot].priority; ++c) left_[c] -= given;
     const std::uint32_t begin = s_.slots[slot].position + s_.shares[slot];
     s_.tenants[r.tenant].prefilled.take(given);
+    if (given != 0 && answers_again(r, begin + given)) s_.tenants[r.tenant].decoded.take(1);
     s_.charge_service(s_.work[slot].request, begin, begin + given);
     rows_left_ -= shared_rows(slot, s_.shares[slot] + given) - shared_rows(slot, s_.shares[slot]);
     s_.shares[slot] += given;

@@ -337,7 +337,22 @@ template <class Rules> struct SchedulerState {
     const std::uint32_t position = slots[slot].position;
     if (!hybrid() || w.shelf != kNone || w.load != kNone || position == 0 || !keeps(Rule::shelve_state)) return;
     const std::uint32_t tail = position % kPageTokens == 0 ? kNone : list(slot)[position / kPageTokens];
-    requests[w.request].shelf = shelf.put(w.request, {slot, 0, position, tail});
+    RequestRow& r = requests[w.request];
+    r.shelf = shelf.put(w.request, {slot, 0, position, tail});
+    if (r.shelf == kNone && !r.holds_token && clear_unread())
+      r.shelf = shelf.put(w.request, {slot, 0, position, tail});
+  }
+  /// Takes a row of the shelf from a request that waits for its client: a client that does not read costs itself alone. Of
+  /// several the one that arrived first begins anew. False where there is none.
+  [[nodiscard]] bool clear_unread() noexcept {
+    if (!keeps(Rule::yield_shelf)) return false;
+    RequestRow* first = nullptr;
+    for (const StateShelf::Row& row : shelf.rows()) {
+      if (row.request == kNone || requests[row.request].stage != RequestStage::parked) continue;
+      if (first == nullptr || requests[row.request].sequence < first->sequence) first = &requests[row.request];
+    }
+    if (first != nullptr) unshelve(*first);
+    return first != nullptr;
   }
   /// A request has no use for its shelved state any more.
   void unshelve(RequestRow& r) noexcept {
