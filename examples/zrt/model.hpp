@@ -132,6 +132,8 @@ class Model {
   [[nodiscard]] virtual zrt::Result<zrt::TenantLedger> usage(zrt::TenantId tenant) const = 0;
   [[nodiscard]] virtual const zrt::PageTimes& page_times() const = 0;
   [[nodiscard]] virtual zrt::Result<std::size_t> step(const TokenCallback& on_token) = 0;
+  /// See Engine::hear.
+  [[nodiscard]] virtual zrt::Result<std::size_t> hear(const TokenCallback& on_token) = 0;
   [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                                          const Choose& choose) = 0;
   [[nodiscard]] virtual zrt::Result<double> perplexity(std::string_view text) = 0;

@@ -105,12 +105,10 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   zrt::Result<zrt::TenantLedger> usage(zrt::TenantId tenant) const override { return engine_.usage(tenant); }
   const zrt::PageTimes& page_times() const override { return engine_.page_times(); }
   zrt::Result<std::size_t> step(const TokenCallback& on_token) override {
-    bool out_of_memory = false;
-    auto left = engine_.step([&](zrt::RequestId id, const zrt::Token& token) {
-      return without_throwing(out_of_memory, false, [&] { return on_token(id, token); });
-    });
-    if (out_of_memory) return no_memory();
-    return left;
+    return telling(on_token, [this](const auto& heard) { return engine_.step(heard); });
+  }
+  zrt::Result<std::size_t> hear(const TokenCallback& on_token) override {
+    return telling(on_token, [this](const auto& heard) { return engine_.hear(heard); });
   }
   zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                    const Choose& choose) override {
@@ -151,6 +149,16 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
       out_of_memory = true;
       return otherwise;
     }
+  }
+  /// What `run(heard)` gives, where `heard` tells `on_token`, which may throw.
+  template <class Run>
+  [[nodiscard]] static zrt::Result<std::size_t> telling(const TokenCallback& on_token, const Run& run) {
+    bool out_of_memory = false;
+    auto left = run([&](zrt::RequestId id, const zrt::Token& token) {
+      return without_throwing(out_of_memory, false, [&] { return on_token(id, token); });
+    });
+    if (out_of_memory) return no_memory();
+    return left;
   }
   static std::unexpected<zrt::Error> no_memory() {
     return zrt::fail(zrt::Errc::out_of_memory, "no memory for what the engine tells");

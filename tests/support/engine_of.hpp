@@ -32,6 +32,7 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   std::uint32_t processed(RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }
   Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
+  Result<std::size_t> hear(const OnRequestToken& on_token) override { return engine_.hear(on_token); }
   HeldMemory memory() override { return engine_.memory(); }
   Result<void> evict() override { return engine_.evict(); }
   Result<void> reopen() override { return engine_.reopen(); }

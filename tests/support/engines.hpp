@@ -67,6 +67,7 @@ class HostEngine {
   virtual std::uint32_t processed(RequestId id) = 0;
   virtual std::uint64_t idle_ns() = 0;
   virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;
+  virtual Result<std::size_t> hear(const OnRequestToken& on_token) = 0;
   virtual HeldMemory memory() = 0;
   virtual Result<void> evict() = 0;
   virtual Result<void> reopen() = 0;

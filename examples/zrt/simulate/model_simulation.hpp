@@ -165,14 +165,17 @@ template <class Rules> class ModelSimulation {
   }
 
   void one_step(ModelWitness& witness) {
-    for (const auto& e : engines_) e->read_ahead();
-    witness.before();
-    const auto left = set_->step([this](zrt::ModelId, zrt::RequestId, const zrt::Token& token) {
+    const auto on_token = [this](zrt::ModelId, zrt::RequestId, const zrt::Token& token) {
       digest(static_cast<std::uint64_t>(token.id) << 8 | static_cast<std::uint64_t>(token.finish));
       verdict_.tally.tokens += token.id != zrt::kNoToken ? 1u : 0u;
       verdict_.tally.finished += token.finish == zrt::FinishReason::length ? 1u : 0u;
       return true;
-    });
+    };
+    for (const auto& e : engines_) e->read_ahead();
+    // As the step begins, so that the witness sees what is left to do.
+    if (const auto heard = set_->hear(on_token); !heard) world_.fail(std::string(heard.error().text()));
+    witness.before();
+    const auto left = set_->step(on_token);
     if (!left && left.error().code() != zrt::Errc::device_lost) world_.fail(std::string(left.error().text()));
     verdict_.tally.lost += left ? 0u : 1u;
     std::vector<bool> drains;

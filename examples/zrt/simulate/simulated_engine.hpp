@@ -21,10 +21,9 @@ struct Sent {
   serve::Handle owner = 0;
   serve::Handle handle = 0;
   std::uint32_t delivered = 0;
-  std::uint32_t scored = 0;       ///< leading positions whose logits are wanted, and
-  std::uint32_t read = 0;         ///< of these, those that were read
-  std::uint64_t told_hash = 0;    ///< of the first `read` tokens
-  std::size_t cancelled_for = 0;  ///< steps of the set
+  std::uint32_t scored = 0;     ///< leading positions whose logits are wanted, and
+  std::uint32_t read = 0;       ///< of these, those that were read
+  std::uint64_t told_hash = 0;  ///< of the first `read` tokens
   bool cancelled = false;
   bool ended = false;
   bool whole = false;  ///< the answer is complete
@@ -147,10 +146,14 @@ class SimulatedEngine {
   }
   void cancel(zrt::RequestId id) { cancels_.push_back(static_cast<std::size_t>(id)); }
 
-  template <class F> [[nodiscard]] zrt::Result<std::size_t> step(const F& on_token) {
+  template <class F> [[nodiscard]] zrt::Result<std::size_t> hear(const F& on_token) {
     tell(on_token);
     for (const std::size_t i : cancels_) end(i, on_token);
     cancels_.clear();
+    return left_;
+  }
+  template <class F> [[nodiscard]] zrt::Result<std::size_t> step(const F& on_token) {
+    (void)hear(on_token);
     if (lost_)
       for (std::size_t i = 0; i < sent_.size(); ++i)
         if (!sent_[i].ended) end(i, on_token);
@@ -234,6 +237,7 @@ class SimulatedEngine {
     if (r.ended) return;
     if (r.handle == 0) {
       r.ended = true;
+      std::erase(mail_, i);
       zrt::Token last;
       last.finish = zrt::FinishReason::cancelled;
       (void)on_token(zrt::RequestId{i}, last);

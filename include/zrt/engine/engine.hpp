@@ -169,7 +169,7 @@ class Engine : detail::EngineCheck<B, Families, O> {
   void cancel(RequestId id) noexcept;
 
   /// Says that the client of a request does not read, or with `on` false that it reads again. From the next step on one
-  /// token is held for it and the request computes no more. Its slot and pages stay its own; after
+  /// token is held for it and the request computes no more. Others that wait soon have its slot, see docs/scheduler.md; after
   /// EngineOptions::slow_client_ns with a token held it ends with FinishReason::client_too_slow, in two steps at the
   /// least. Without a clock it ends after 256 steps. Tokens are what they would be without a pause.
   ///
@@ -298,6 +298,15 @@ class Engine : detail::EngineCheck<B, Families, O> {
     };
     return step_by(detail::OnToken(heard));
   }
+  /// Ends what was cancelled since the last step, and notes which clients read, without a step: `on_token` hears of the
+  /// ends as in `step`. For a host that steps another engine now. Returns how many requests are left.
+  template <class F>
+  [[nodiscard]] Result<std::size_t> hear(F&& on_token) noexcept
+    requires HearsTokensOfRequests<F>
+  {
+    auto heard = [&](RequestId id, const Token& token) -> bool { return on_token(id, token); };
+    return hear_by(detail::OnToken(heard));
+  }
 
   /// Feeds `tokens` from position 0 in a free slot and calls `on_logits(position, logits)` for each position. Then it
   /// feeds `decode` one by one, as decode steps.
@@ -398,6 +407,7 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] Result<Completion> generate_by(const Request& request, const detail::OnToken& on_token,
                                                const StopPoll& stop) noexcept;
   [[nodiscard]] Result<std::size_t> step_by(const detail::OnToken& on_token) noexcept;
+  [[nodiscard]] Result<std::size_t> hear_by(const detail::OnToken& on_token) noexcept;
   [[nodiscard]] Result<void> evaluate_by(Span<const std::int32_t> tokens, std::size_t steps,
                                          const detail::ChooseToken& choose, AdapterId adapter) noexcept;
   [[nodiscard]] Result<AdapterId> load_adapter_file(const Result<model::GgufFile>& file, float scale) noexcept;

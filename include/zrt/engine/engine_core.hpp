@@ -97,15 +97,20 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<std::size_t> step(const OnToken& on_token) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    collect();
+    take_notes(on_token);
     const bool reads = !serving_.unread().empty();
-    for (const RequestId id : cancelled_) news_.end_cancelled(id, on_token);
-    for (const PauseNote& note : pauses_) news_.pause(note, on_token);
     if (lost_) fail_waiting(on_token);
     Result<void> ran{};
     if (serving_.left() != 0) ran = run_step(on_token, exec::StopPoll{});
     if (reads) mailbox_.note_unread(serving_.unread());
     if (!ran) return pass(ran);
+    return serving_.left();
+  }
+  /// Takes in what came since the last step, without one.
+  [[nodiscard]] Result<std::size_t> hear(const OnToken& on_token) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    take_notes(on_token);
     return serving_.left();
   }
 
@@ -400,6 +405,13 @@ template <class B, class Families, class O> class EngineCore {
   }
 
  private:
+  /// Takes in what came since the last step; what was cancelled ends.
+  void take_notes(const OnToken& on_token) noexcept {
+    if (!mailbox_.has_mail()) return;
+    collect();
+    for (const RequestId id : cancelled_) news_.end_cancelled(id, on_token);
+    for (const PauseNote& note : pauses_) news_.pause(note, on_token);
+  }
   /// Takes in what came since the last step, and shows it to an observer.
   void collect() noexcept {
     if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>) {

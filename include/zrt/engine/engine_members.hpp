@@ -62,6 +62,10 @@ Result<std::size_t> Engine<B, Families, O>::step_by(const detail::OnToken& on_to
   return core_->step(on_token);
 }
 template <class B, class Families, class O>
+Result<std::size_t> Engine<B, Families, O>::hear_by(const detail::OnToken& on_token) noexcept {
+  return core_->hear(on_token);
+}
+template <class B, class Families, class O>
 Result<void> Engine<B, Families, O>::evaluate_by(Span<const std::int32_t> tokens, std::size_t steps,
                                                  const detail::ChooseToken& choose, AdapterId adapter) noexcept {
   return core_->evaluate(tokens, steps, choose, adapter);

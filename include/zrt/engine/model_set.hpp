@@ -123,6 +123,16 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
     if (!call) return call.refusal();
     return core_->step(on_token);
   }
+  /// What a step begins with, alone: ends what was cancelled in any model, and notes which clients read. Errors: those of
+  /// `step`.
+  template <class F>
+  [[nodiscard]] Result<void> hear(F&& on_token) noexcept
+    requires HearsTokensOfModels<F>
+  {
+    const detail::OneCall call(core_->in_call);
+    if (!call) return call.refusal();
+    return core_->hear(on_token);
+  }
   /// As Engine::idle_ns, for all models.
   [[nodiscard]] std::uint64_t idle_ns() noexcept { return core_->idle_ns(); }
 
@@ -346,10 +356,7 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
     // --- steps ---
 
     template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token) noexcept {
-      // Those that are not in memory read what came: refusals and cancels wait for nobody.
-      for (std::size_t m = 0; m < models.size(); ++m)
-        if (!models[m].engine->is_resident() && models[m].engine->idle_ns() == 0 && keeps(ModelRule::read_evicted))
-          if (auto r = step_model(m, on_token); !r) return pass(r);
+      if (auto r = hear(on_token); !r) return pass(r);
       look();
       rests = false;
       turns.begin(states.span());
@@ -388,13 +395,34 @@ template <class E, class Rules = serve::AllModelRules> class ModelSet {
         look(action.model);
       }
     }
+    /// Ends what was cancelled, whosever turn it is. A model that is not in memory reads what came, so that refusals wait
+    /// for nobody either.
+    template <class F> [[nodiscard]] Result<void> hear(F& on_token) noexcept {
+      for (std::size_t m = 0; m < models.size(); ++m)
+        if (auto r = hear(m, on_token); !r) return r;
+      return {};
+    }
+    template <class F> [[nodiscard]] Result<void> hear(std::size_t m, F& on_token) noexcept {
+      E& engine = *models[m].engine;
+      if (!engine.is_resident())
+        return engine.idle_ns() == 0 && keeps(ModelRule::read_evicted) ? step_model(m, on_token) : Result<void>{};
+      if (!keeps(ModelRule::hear_resident)) return {};
+      return left_of(m, engine.hear(heard_of(m, on_token)));
+    }
     template <class F> [[nodiscard]] Result<void> step_model(std::size_t m, F& on_token) noexcept {
-      const ModelId id{static_cast<std::uint32_t>(m)};
-      auto left = models[m].engine->step(
-          [&](RequestId request, const Token& token) -> bool { return on_token(id, request, token); });
+      if (auto r = left_of(m, models[m].engine->step(heard_of(m, on_token))); !r) return r;
+      ++models[m].reads;
+      return {};
+    }
+    /// `on_token` for a model's requests.
+    template <class F> [[nodiscard]] static auto heard_of(std::size_t m, F& on_token) noexcept {
+      return [&on_token, id = ModelId{static_cast<std::uint32_t>(m)}](RequestId request, const Token& token) -> bool {
+        return on_token(id, request, token);
+      };
+    }
+    [[nodiscard]] Result<void> left_of(std::size_t m, const Result<std::size_t>& left) noexcept {
       models[m].left = left ? *left : 0;
       if (!left) return named(m, left.error());
-      ++models[m].reads;
       return {};
     }
     [[nodiscard]] static std::unexpected<Error> named(std::size_t m, const Error& error) noexcept {

@@ -23,6 +23,7 @@ enum class ModelRule : std::uint32_t {
   put_last,         ///< a model that could not come back lets others go first
   wait_for_rates,   ///< a model whose requests wait for their rates asks for no memory
   read_evicted,     ///< cancels of a model that is not in memory are heard
+  hear_resident,    ///< and of one that is, whosever turn it is
   charge_others,    ///< what a tenant had of one model counts against its rates in the others
   count_service,    ///< and as service
   lift_service,     ///< a tenant that comes back has banked no credit

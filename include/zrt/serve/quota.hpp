@@ -25,7 +25,8 @@ struct TenantQuota {
   std::uint32_t max_slots = 4;
   std::uint32_t max_pages = 4096;  ///< a shared page counts in full in each slot that lists it
   std::uint32_t reserved_pages = 0;
-  /// Tokens of answers over any 5 s, but for the first of each, which comes with its prompt.
+  /// Tokens of answers over any 5 s, but for the first of each, which comes with its prompt. A preempted request's next one
+  /// counts too.
   std::uint32_t decode_tokens_per_s = 1000;
   std::uint32_t prefill_tokens_per_s = 100'000;  ///< over any 5 s
   std::uint32_t max_context = 128'000;           ///< prompt and answer of one request

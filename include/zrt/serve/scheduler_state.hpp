@@ -339,8 +339,7 @@ template <class Rules> struct SchedulerState {
     const std::uint32_t tail = position % kPageTokens == 0 ? kNone : list(slot)[position / kPageTokens];
     RequestRow& r = requests[w.request];
     r.shelf = shelf.put(w.request, {slot, 0, position, tail});
-    if (r.shelf == kNone && !r.holds_token && clear_unread())
-      r.shelf = shelf.put(w.request, {slot, 0, position, tail});
+    if (r.shelf == kNone && !r.holds_token && clear_unread()) r.shelf = shelf.put(w.request, {slot, 0, position, tail});
   }
   /// Takes a row of the shelf from a request that waits for its client: a client that does not read costs itself alone. Of
   /// several the one that arrived first begins anew. False where there is none.

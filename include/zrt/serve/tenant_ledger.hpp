@@ -26,7 +26,7 @@ struct TenantLedger {
   std::uint64_t admissions = 0;            ///< resumed requests counted again
   std::uint64_t preemptions = 0;
   std::uint32_t peak_pages = 0;
-  LatencyHistogram first_token{};  ///< nanoseconds from submission to the first token
+  LatencyHistogram first_token{};  ///< nanoseconds from the step that read the request to the step of its first token
   LatencyHistogram token_gap{};    ///< nanoseconds between a request's tokens
 
   /// Adds what a former row of the same tenant counted. Of the peaks the higher one counts.
