@@ -4,7 +4,7 @@
 
     one_set.py SOURCE --name SET --seed N --schedules N --work DIR [--include DIR]... -- COMPILER FLAGS...
 
-Exit status 77: the program was built, but this processor lacks what it was built for.
+Exit status 77: this processor lacks what the program would be built for, so that it is not.
 """
 import argparse
 import pathlib
@@ -42,16 +42,16 @@ def main():
     args.work.mkdir(parents=True, exist_ok=True)
     program, output = args.work / args.name, args.work / f"{args.name}.out"
     output.unlink(missing_ok=True)
-    if not shutil.which(compiler):
-        sys.exit(f"{compiler} is missing")
-    includes = [f"-I{folder}" for folder in args.include]
-    subprocess.run([compiler, *flags, *ALWAYS, *(GCC_ONLY if compiler == "g++" else []), *includes, args.source,
-                    "-o", program], check=True)
     lacks = set().union(*(NEEDS.get(flag, set()) for flag in flags)) - cpu_flags()
     if lacks:
         output.write_text(f"not run: this processor lacks {' '.join(sorted(lacks))}\n", encoding="utf-8")
         print(output.read_text(encoding="utf-8"))
         sys.exit(77)
+    if not shutil.which(compiler):
+        sys.exit(f"{compiler} is missing")
+    includes = [f"-I{folder}" for folder in args.include]
+    subprocess.run([compiler, *flags, *ALWAYS, *(GCC_ONLY if compiler == "g++" else []), *includes, args.source,
+                    "-o", program], check=True)
     run = subprocess.run([program, args.seed, args.schedules], stdout=subprocess.PIPE, text=True, errors="replace")
     print(run.stdout)
     if run.returncode:
