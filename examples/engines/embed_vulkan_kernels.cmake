@@ -1,18 +1,17 @@
 # Writes a source with the kernels of kernels/vulkan as bytes: cmake -DOUT=FILE -DFILES=A;B;C -P embed_vulkan_kernels.cmake
-set(arrays)
+include(${CMAKE_CURRENT_LIST_DIR}/embed_bytes.cmake)
 set(list)
-foreach(file IN LISTS FILES)
+set(number 0)
+foreach(file size IN ZIP_LISTS FILES sizes)
   cmake_path(GET file STEM name)
-  file(READ ${file} hex HEX)
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-  string(APPEND arrays "constexpr unsigned char ${name}[] = {${bytes}};\n")
-  string(APPEND list "    {\"${name}\", std::as_bytes(std::span(${name}))},\n")
+  string(APPEND list "    {\"${name}\", {file_${number}, ${size}}},\n")
+  math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUT} "// Written by examples/engines/embed_vulkan_kernels.cmake from the files of kernels/vulkan.
 #include <zrt/backend/vulkan/pipeline_set.hpp>
 
+${bytes}
 namespace {
-${arrays}
 const zrt::vulkan::KernelFile all[] = {
 ${list}};
 }  // namespace

@@ -4,13 +4,13 @@
 #include "output.hpp"
 #include "ring_case.hpp"
 #include <zrt/emulator/command_processor.hpp>
-#include <zrt/emulator/run_dispatch.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <pm4_model.hpp>
 
 namespace program {
 namespace {
@@ -63,7 +63,7 @@ zrt::Result<Json> run_case(RingCase& c) {
   zrt::emulator::CommandProcessor queue(space, *c.target);
   queue.follow_workgroups();
   const auto ran = queue.run(c.packets, [&](const auto& dispatch, const auto& memory) -> zrt::Result<void> {
-    const auto counters = zrt::emulator::run(dispatch, memory);
+    const auto counters = engines::run_grid(dispatch, memory);
     if (!counters) return zrt::pass(counters);
     instructions += counters->wave_instructions;
     return {};

@@ -4,7 +4,7 @@
 
     one_set.py SOURCE --name SET --seed N --schedules N --work DIR [--include DIR]... -- COMPILER FLAGS...
 
-Exit status 77: the program was built, but this processor lacks what it was built for.
+Exit status 77: this processor lacks what the program would be built for, so that it is not.
 """
 import argparse
 import pathlib
@@ -44,6 +44,11 @@ def main():
     args.work.mkdir(parents=True, exist_ok=True)
     program, output = args.work / args.name, args.work / f"{args.name}.out"
     output.unlink(missing_ok=True)
+    lacks = set().union(*(NEEDS.get(flag, set()) for flag in flags)) - cpu_flags()
+    if lacks:
+        output.write_text(f"not run: this processor lacks {' '.join(sorted(lacks))}\n", encoding="utf-8")
+        print(output.read_text(encoding="utf-8"))
+        sys.exit(77)
     if not shutil.which(compiler):
         sys.exit(f"{compiler} is missing")
     emulated = compiler == aarch64.COMPILER
@@ -52,12 +57,8 @@ def main():
     includes = [f"-I{folder}" for folder in args.include]
     subprocess.run([compiler, *flags, *ALWAYS, *([] if compiler.startswith("clang") else GCC_ONLY), *includes, args.source,
                     "-o", program], check=True)
-    lacks = set().union(*(NEEDS.get(flag, set()) for flag in flags)) - cpu_flags()
-    if lacks:
-        output.write_text(f"not run: this processor lacks {' '.join(sorted(lacks))}\n", encoding="utf-8")
-        print(output.read_text(encoding="utf-8"))
-        sys.exit(77)
-    run = subprocess.run([*(aarch64.command(program) if emulated else [program]), args.seed, args.schedules], stdout=subprocess.PIPE, text=True, errors="replace")
+    run = subprocess.run([*(aarch64.command(program) if emulated else [program]), args.seed, args.schedules],
+                         stdout=subprocess.PIPE, text=True, errors="replace")
     print(run.stdout)
     if run.returncode:
         sys.exit(f"the program ended with status {run.returncode}")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/trace_cost.cpp: a traced step takes at most 2 % longer than one without.
-#include <zrt/backend/cpu.hpp>
-#include <zrt/models.hpp>
+#include <zrt/compiled/cpu_backend.hpp>
 #include <zrt/trace/timeline.hpp>
 #include <zrt/zrt.hpp>
 
@@ -55,11 +54,7 @@ struct SwitchedObserver {
   }
 };
 
-struct OneFamily {
-  using List = boost::mp11::mp_list<zrt::model::Llama>;
-};
-using Backend = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<zrt::DType::q8_0>>;
-using Engine = zrt::Engine<Backend, OneFamily, SwitchedObserver>;
+using Engine = zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, SwitchedObserver>;
 
 /// Alternates traced and other steps of one answer. Each ratio is that of two steps to the two around them, so that
 /// the growing context and a slow drift of the clock cancel out; their median does not see what interrupts a few.
