@@ -240,6 +240,22 @@ TEST_F(ModelSets, RequestsOfOneThatIsNotInMemoryAreRefusedAndCancelledAtOnce) {
   EXPECT_EQ((heard_[{kB, ids[1]}].tokens), alone(1));
 }
 
+TEST_F(ModelSets, ACancelIsHeardInTheNextStepWhoseverTurnItIs) {
+  make(3);
+  const TenantId batch = *set_->create_tenant({.service = ServiceClass::batch});
+  for (const ModelId busy : {kA, kB}) (void)submit(busy, 1, 60);
+  const RequestId waits = submit(kC, 2, 60, batch), runs = submit(kC, 3, 60);
+  // Until one of them has a token.
+  while (heard_[{kC, runs}].tokens.empty()) ASSERT_NE(step(), 0u);
+  while (turns_.back() == kC) ASSERT_NE(step(), 0u);
+  for (const RequestId id : {waits, runs}) set_->cancel(kC, id);
+  const std::size_t turns = turns_.size();
+  EXPECT_EQ(step(), 2u);
+  for (const RequestId id : {waits, runs}) EXPECT_EQ((heard_[{kC, id}].finish), FinishReason::cancelled);
+  EXPECT_GT(turns_.size(), turns) << "the step computed nothing";
+  finish();
+}
+
 TEST_F(ModelSets, WhatDoesNotFitIsRefused) {
   engines_.push_back(open());
   auto set = Set::make({.memory = engines_[0]->memory().total() - 1});
