@@ -37,6 +37,7 @@ struct Seen {
   std::uint64_t unread_since = 0;  ///< step
   std::uint64_t unread_at = 0;     ///< nanoseconds
   std::uint64_t arrived = 0;       ///< nanoseconds
+  std::uint64_t order = 0;         ///< in which they were accepted
   std::uint64_t told = 0;          ///< nanoseconds: when its last token was delivered
   serve::DraftLength luck{};
   bool submitted = false;
@@ -459,6 +460,7 @@ template <class Rules> class Witness {
     if (live() > 1 && own >= places_for(row, s) + s.limits.slots)
       fail("a tenant's requests take the places of others in the queue");
     r.answered = r.accepted = true;
+    r.order = ++accepted_;
     r.tenant = row;
     Kept& t = tenants_[row];
     if (own >= t.quota.max_queued + s.limits.slots)
@@ -594,10 +596,12 @@ template <class Rules> class Witness {
     r.shelved = static_cast<std::uint32_t>(taken) < script_.limits.shelf;
     if (r.shelved || r.parked) return;
     // One whose client does not read gives way, the first that came.
-    const auto idle = std::ranges::find_if(
-        requests_, [](const Seen& other) { return other.shelved && !other.ended && other.parked; });
-    r.shelved = idle != requests_.end();
-    if (r.shelved) idle->shelved = false;
+    Seen* idle = nullptr;
+    for (Seen& other : requests_)
+      if (other.shelved && !other.ended && other.parked && (idle == nullptr || other.order < idle->order))
+        idle = &other;
+    r.shelved = idle != nullptr;
+    if (idle != nullptr) idle->shelved = false;
   }
 
   void end(Seen& r, const serve::StepEvent& e) {
@@ -1087,6 +1091,7 @@ template <class Rules> class Witness {
   std::uint64_t step_ = 0;
   std::uint64_t now_ = 0;
   std::uint64_t evictions_ = 0;  ///< of pages, before the step
+  std::uint64_t accepted_ = 0;   ///< requests
   std::uint32_t waiting_ = 0;
   std::uint32_t preempted_ = 0;
   std::uint32_t longest_ = 0;
