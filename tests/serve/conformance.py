@@ -111,6 +111,9 @@ def bad_bodies(s):
                  '{"a": "\\ud800"}', '{"a":' * 100 + "1" + "}" * 100, "[" * 100000, '{"a": 1e999}',
                  "{" + ",".join(f'"{i}":1' for i in range(5000)) + "}"]:
         refused(s.post(CHAT, body), 400)
+    # An object within the body may have as many members as the body itself.
+    fine(s.chat(metadata={str(i): "" for i in range(2048)}))
+    refused(s.chat(metadata={str(i): "" for i in range(2049)}), 400)
     assert "byte" in s.post(CHAT, '{"a": [' + "[" * 80 + "]")[1]["error"]["message"]
 
 
@@ -126,6 +129,9 @@ def content_types(s):
     body = json.dumps({"model": "bard", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1})
     refused(s.post(CHAT, body, headers={"Content-Type": "text/plain"}), 415)
     fine(s.post(CHAT, body, headers={"Content-Type": "application/json; charset=utf-8"}))
+    fine(s.post(CHAT, body, headers={"Content-Encoding": "Identity"}))
+    for coding in ("gzip", "identity, br"):
+        refused(s.post(CHAT, body, headers={"Content-Encoding": coding}), 415)
 
 
 @case
@@ -851,6 +857,7 @@ def answers_beside_others_are_those_alone(s):
 def a_page(s):
     status, fields, body = s.ask("GET", "/")
     assert status == 200 and fields["content-type"].startswith("text/html") and b"<title>" in body
+    assert "frame-ancestors 'none'" in fields["content-security-policy"]
     assert b"http://" not in body.replace(b"http://www.w3.org", b"") and b"https://" not in body
 
 

@@ -70,6 +70,11 @@ bool is_json(const HttpRequest& request) {
   return type == kJson || (type.starts_with("application/") && type.ends_with("+json"));
 }
 
+bool is_encoded(const HttpRequest& request) {
+  const std::string coding = lower_case(request.header("content-encoding"));
+  return !coding.empty() && coding != "identity";
+}
+
 }  // namespace
 
 const Api::Route Api::kRoutes[] = {
@@ -124,6 +129,8 @@ const Api::Route& Api::admit(const HttpRequest& request, Call& call) const {
   if (draining_) throw unavailable("the server is shutting down", "draining");
   if (!is_json(request))
     throw ApiError{415, "invalid_request_error", {}, {}, "expected Content-Type application/json", 0};
+  if (is_encoded(request))
+    throw ApiError{415, "invalid_request_error", {}, {}, "expected a body without Content-Encoding", 0};
   return route;
 }
 
@@ -241,19 +248,24 @@ const char* state_of(const zrt::ModelReport& report) {
 }
 }  // namespace
 
-void Api::live(const Call& call) {
+void Api::check_turns() const {
   if (!services_.engine.turns()) throw unavailable("the engine has not finished its step", "stuck");
+}
+void Api::live(const Call& call) {
+  check_turns();
   reply(call, {{"status", "live"}});
 }
 void Api::ready(const Call& call) {
   if (draining_) throw unavailable("the server is shutting down", "draining");
+  check_turns();
   reply(call, {{"status", "ready"}});
 }
 void Api::page(const Call& call) {
   services_.metrics.answered(200);
   call.exchange->add_header("Content-Security-Policy",
                             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'");
+                            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                            "frame-ancestors 'none'");
   call.exchange->add_header("X-Content-Type-Options", "nosniff");
   call.exchange->reply(200, "text/html; charset=utf-8", kChatPage);
 }

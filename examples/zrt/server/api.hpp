@@ -71,6 +71,7 @@ class Api {
   [[nodiscard]] Tenant tenant_of(const HttpRequest& request, const char* challenge) const;
   [[nodiscard]] static Found find_route(const HttpRequest& request, std::string& argument);
 
+  void check_turns() const;
   void live(const Call& call);
   void ready(const Call& call);
   void page(const Call& call);
