@@ -6,14 +6,15 @@
 #include "image_prompt.hpp"
 #include "model_choice.hpp"
 #include "output.hpp"
-#include "server/api.hpp"
-#include "server/http_server.hpp"
+#include "server/front.hpp"
 #include "vision_model.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <pthread.h>
 #include <random>
 #include <sys/resource.h>
@@ -24,9 +25,12 @@ namespace {
 
 using namespace server;
 
-/// For the last answers to leave: this share of the time of a drain, within these bounds.
-constexpr int kLastAnswersShare = 4;
-constexpr std::chrono::milliseconds kLeastLastAnswers{200}, kMostLastAnswers{2000};
+/// For the last answers to leave: this share of the time of a drain, within these bounds. Behind them the engine has the
+/// most of it to end its step.
+constexpr int kLastAnswersShare = 8;
+constexpr std::chrono::milliseconds kLeastLastAnswers{100}, kMostLastAnswers{1000};
+/// From one look at the signals to the next while models load.
+constexpr std::chrono::milliseconds kLook{50};
 /// That the tenants of an old and a new file of keys are both served.
 constexpr std::chrono::milliseconds kBothFiles{100};
 constexpr std::size_t kMostWork = 1024;
@@ -35,14 +39,31 @@ constexpr std::uint32_t kToldRows = 16;
 /// Of the largest size, that are read or wait at one time.
 constexpr std::size_t kMostBodies = 16;
 
-/// SIGTERM, SIGINT and SIGHUP wait for the thread that asks for them; all other threads block them too.
-sigset_t block_signals() {
+sigset_t set_of(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+/// These wait for the thread that asks for them; all other threads block them too.
+void block_signals() {
+  const sigset_t set = set_of({SIGTERM, SIGINT, SIGHUP});
   (void)pthread_sigmask(SIG_BLOCK, &set, nullptr);
   (void)std::signal(SIGPIPE, SIG_IGN);
-  return set;
+}
+
+/// Waits for a signal that ends the server.
+void wait_for_end() {
+  const sigset_t set = set_of({SIGTERM, SIGINT});
+  for (int signal = 0; sigwait(&set, &signal) != 0;) continue;
+}
+
+/// Whether such a signal came, or comes within this time, of less than a second.
+bool is_ended(std::chrono::nanoseconds time) {
+  const sigset_t set = set_of({SIGTERM, SIGINT});
+  const timespec wait{0, time.count()};
+  return sigtimedwait(&set, nullptr, &wait) > 0;
 }
 
 zrt::Result<std::vector<Tenant>> tenants_of(const std::string& path) {
@@ -235,21 +256,47 @@ void reload_certificate(TlsContext& tls) {
   note("the certificate was read again");
 }
 
-/// What SIGHUP reads again.
-struct Reloaded {
-  TenantKeys& keys;
-  EngineLoop& engine;
-  const ServedModels& models;
-  TlsContext* tls;  ///< null in plain
+/// What SIGHUP asks for.
+void reload(const ServeOptions& o, TenantKeys& keys, EngineLoop& engine, const ServedModels& models, TlsContext* tls) {
+  if (!keys.open()) reload_keys(o, keys, engine, models);
+  if (tls != nullptr) reload_certificate(*tls);
+  if (keys.open() && tls == nullptr) note("no --keys and no --tls-cert to read again");
+}
+
+/// Hears SIGHUP in a thread of its own: tenants change between two steps, and in a long one the signal that ends the server
+/// is heard too.
+class Reloads {
+ public:
+  explicit Reloads(std::function<void()> reload)
+      : thread_([this, reload = std::move(reload)] {
+          const sigset_t set = set_of({SIGHUP});
+          for (int signal = 0; sigwait(&set, &signal) == 0 && !ends_;) reload();
+        }) {}
+  Reloads(const Reloads&) = delete;
+  Reloads& operator=(const Reloads&) = delete;
+  /// Waits for what it reads.
+  ~Reloads() {
+    ends_ = true;
+    (void)pthread_kill(thread_.native_handle(), SIGHUP);
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
 };
 
-/// Waits for the signal that ends the server.
-void wait_for_end(const ServeOptions& o, const Reloaded& reloaded, const sigset_t& set) {
-  for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) {
-    if (!reloaded.keys.open()) reload_keys(o, reloaded.keys, reloaded.engine, reloaded.models);
-    if (reloaded.tls != nullptr) reload_certificate(*reloaded.tls);
-    if (reloaded.keys.open() && reloaded.tls == nullptr) note("no --keys and no --tls-cert to read again");
+/// Opens the models while the server answers probes. A signal ends the program, which has nothing to finish.
+zrt::Result<void> load(Box& box, const ServeOptions& o, const std::vector<NamedModel>& models,
+                       std::unique_ptr<HttpServer>& server) {
+  auto opened = std::async(std::launch::async, [&] { return box.open(o, models); });
+  while (opened.wait_for(kLook) != std::future_status::ready) {
+    if (!is_ended({})) continue;
+    note("ended while the models were loading");
+    server = nullptr;
+    std::_Exit(kOk);
   }
+  return opened.get();
 }
 
 /// Null where the server is to speak in plain.
@@ -265,13 +312,11 @@ std::chrono::milliseconds last_answers(const ServeOptions& o) {
 }
 
 /// Lets requests finish until the deadline, with the time for the last answers before it, or a second signal.
-void drain(const ServeOptions& o, const Api& api, EngineLoop& engine, const sigset_t& set) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(o.drain_seconds) - last_answers(o);
+void drain(const ServeOptions& o, const Api& api, EngineLoop& engine) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(o.drain_seconds) - 2 * last_answers(o);
   // What is read goes to the engine before it is counted as read, so this order misses none.
   while (api.reads() || !engine.drain(std::chrono::milliseconds(0))) {
-    const timespec tenth{0, 100'000'000};
-    const int signal = sigtimedwait(&set, nullptr, &tenth);
-    if (signal != SIGTERM && signal != SIGINT && std::chrono::steady_clock::now() < deadline) continue;
+    if (!is_ended(std::chrono::milliseconds(100)) && std::chrono::steady_clock::now() < deadline) continue;
     note("what still runs ends with an error");
     return engine.abort();
   }
@@ -280,7 +325,7 @@ void drain(const ServeOptions& o, const Api& api, EngineLoop& engine, const sigs
 }  // namespace
 
 int serve_model(const ServeOptions& o) {
-  const sigset_t signals = block_signals();
+  block_signals();
   auto tenants = tenants_of(o.keys);
   if (!tenants) return failed(tenants.error());
   if (tenants->empty() && !is_loopback(o.host))
@@ -290,21 +335,9 @@ int serve_model(const ServeOptions& o) {
   if (o.image_limits.most < o.image_limits.least) return usage("--image-max-tokens is below --image-min-tokens");
   const auto models = named_models({o.models, o.alias, o.mmproj, o.adapters});
   if (!models) return usage(describe(models.error()));
-  Box box;
-  if (auto opened = box.open(o, *models); !opened) return failed(opened.error());
-  if (auto sound = check_models(*tenants, box.served); !sound) return failed(sound.error());
-  Metrics metrics(box.names());
-  for (const auto& served : box.served) metrics.set_adapters(served->place, served->adapters.size());
-  auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
+  Metrics metrics;
+  Front front(o.origins, metrics);
   const std::size_t bodies = kMostBodies * (std::size_t{o.body_mib} << 20);
-  // Rows that the engine has may be its last, so the queue of images outlives it.
-  ImageQueue images(std::size_t{o.slots} + o.queue, bodies);
-  EngineLoop engine(*box.set, metrics, {o.slots, o.queue, std::chrono::milliseconds(o.longest_step_ms)},
-                    [&work] { work->wake(); });
-  if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
-  TenantKeys keys(std::move(*tenants));
-  Api api({box.served, metrics, engine, images, *work}, keys,
-          {o.origins, o.metrics_compat == "vllm", o.metrics_open, keys.open()});
   HttpServerOptions http;
   http.host = o.host;
   http.port = o.port;
@@ -312,25 +345,47 @@ int serve_model(const ServeOptions& o) {
   http.limits.body_bytes = std::size_t{o.body_mib} << 20;
   http.bodies_bytes = bodies;
   http.connections = most_connections();
-  auto server = HttpServer::open(
-      http, [&api](std::shared_ptr<Exchange> exchange) { api.handle(exchange); },
-      [&api](const HttpRequest& head) { return api.wants_body(head); }, &refusal_body);
+  auto server = HttpServer::open(http, front.host());
   if (!server) return failed(server.error());
+  const bool local = o.host.starts_with("unix:");
+  note((local ? o.host : "port " + std::to_string((*server)->port())) + " is open, and the models load");
+  Box box;
+  if (auto loaded = load(box, o, *models, *server); !loaded) return failed(loaded.error());
+  if (auto sound = check_models(*tenants, box.served); !sound) return failed(sound.error());
+  metrics.set_models(box.names());
+  for (const auto& served : box.served) metrics.set_adapters(served->place, served->adapters.size());
+  auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
+  // Rows that the engine has may be its last, so the queue of images outlives it.
+  ImageQueue images(std::size_t{o.slots} + o.queue, bodies);
+  EngineLoop engine(*box.set, metrics, {o.slots, o.queue, std::chrono::milliseconds(o.longest_step_ms)},
+                    [&work] { work->wake(); });
+  if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
+  TenantKeys keys(std::move(*tenants));
+  Api api({box.served, metrics, engine, images, *work}, keys,
+          {o.metrics_compat == "vllm", o.metrics_open, keys.open()});
   api.set_connections([&server] { return (*server)->open_connections(); });
+  front.open(api);
+  auto reloads = std::make_unique<Reloads>([&] { reload(o, keys, engine, box.served, tls->get()); });
   note("nothing is kept from an earlier run: no requests, no caches");
   const std::string scheme = *tls == nullptr ? "http" : "https";
   note("serving " + box.listed() + " at " +
-       (o.host.starts_with("unix:") ? o.host : scheme + "://" + o.host + ":" + std::to_string((*server)->port())));
-  wait_for_end(o, {keys, engine, box.served, tls->get()}, signals);
+       (local ? o.host : scheme + "://" + o.host + ":" + std::to_string((*server)->port())));
+  wait_for_end();
   note("no new requests; those that run may finish");
   api.drain();
-  drain(o, api, engine, signals);
-  images.stop();
+  drain(o, api, engine);
+  images.abort();
   (*server)->stop(last_answers(o));
   // What the engine says goes to the pool, and what the pool does to both.
-  engine.stop();
-  work.reset();
-  return kOk;
+  const auto ended = std::async(std::launch::async, [&] {
+    images.stop();
+    engine.stop();
+    reloads = nullptr;
+    work = nullptr;
+  });
+  if (ended.wait_for(kMostLastAnswers) == std::future_status::ready) return kOk;
+  note("what still ran was broken off");
+  std::_Exit(kFailed);
 }
 
 }  // namespace program

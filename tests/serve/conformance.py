@@ -100,6 +100,35 @@ def origins(s):
     assert "access-control-allow-origin" not in fields
 
 
+def answers_by_status(s):
+    text = s.ask("GET", "/metrics")[2].decode()
+    return {int(status): int(count) for status, count in re.findall(r'zrt_http_answers_total{status="(\d+)"} (\d+)', text)}
+
+
+@case
+def refusals_are_answers_too(s):
+    """What is refused before it is a request is shown to pages of other origins, and counted."""
+    before = answers_by_status(s)
+    origin, long = b"Origin: http://page.example\r\n", b"X: " + b"a" * 20000
+    post = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
+    refusals = [(post + origin + b"Content-Length: 99999999\r\n\r\n", 413), (b"GET / HTTP/1.1\r\n" + origin + long, 431),
+                (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 200 + origin + b"\r\n", 431),
+                (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: a\r\n" + origin + b"\r\n", 414),
+                (b"GET / HTTP/1.1\r\n folded\r\n" + origin + b"\r\n", 400),
+                (post + origin + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+                (b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + origin + b"\r\n", 204)]
+    for head, status in refusals:
+        found = s.raw(head)
+        assert found.startswith(b"HTTP/1.1 %d " % status), (head[:60], found[:60])
+        assert b"\r\nAccess-Control-Allow-Origin: http://page.example\r\n" in found, (head[:60], found)
+        other = s.raw(head.replace(b"page.example", b"other.example"))
+        assert other.startswith(b"HTTP/1.1 %d " % status) and b"Access-Control" not in other, (head[:60], other)
+    after = answers_by_status(s)
+    for status in {status for _, status in refusals}:
+        expected = 2 * sum(one == status for _, one in refusals)
+        assert after[status] - before.get(status, 0) == expected, (status, before, after)
+
+
 @case
 def hosts_of_other_names_are_refused(s):
     refused(s.ask("GET", "/v1/models", headers={"Host": "evil.example"})[::2], 403)
@@ -111,6 +140,9 @@ def bad_bodies(s):
                  '{"a": "\\ud800"}', '{"a":' * 100 + "1" + "}" * 100, "[" * 100000, '{"a": 1e999}',
                  "{" + ",".join(f'"{i}":1' for i in range(5000)) + "}"]:
         refused(s.post(CHAT, body), 400)
+    # An object within the body may have as many members as the body itself.
+    fine(s.chat(metadata={str(i): "" for i in range(2048)}))
+    refused(s.chat(metadata={str(i): "" for i in range(2049)}), 400)
     assert "byte" in s.post(CHAT, '{"a": [' + "[" * 80 + "]")[1]["error"]["message"]
 
 
@@ -126,6 +158,9 @@ def content_types(s):
     body = json.dumps({"model": "bard", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1})
     refused(s.post(CHAT, body, headers={"Content-Type": "text/plain"}), 415)
     fine(s.post(CHAT, body, headers={"Content-Type": "application/json; charset=utf-8"}))
+    fine(s.post(CHAT, body, headers={"Content-Encoding": "Identity"}))
+    for coding in ("gzip", "identity, br"):
+        refused(s.post(CHAT, body, headers={"Content-Encoding": coding}), 415)
 
 
 @case
@@ -851,6 +886,7 @@ def answers_beside_others_are_those_alone(s):
 def a_page(s):
     status, fields, body = s.ask("GET", "/")
     assert status == 200 and fields["content-type"].startswith("text/html") and b"<title>" in body
+    assert "frame-ancestors 'none'" in fields["content-security-policy"]
     assert b"http://" not in body.replace(b"http://www.w3.org", b"") and b"https://" not in body
 
 

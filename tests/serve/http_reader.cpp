@@ -123,6 +123,30 @@ TEST(HttpReader, GivesARequestWithoutTheBodyThatNobodyWants) {
   EXPECT_EQ(reader.feed("wide" + kSized), State::refused);
 }
 
+TEST(HttpReader, KnowsWhoAsksAlsoOfAHeadThatIsNotRead) {
+  HttpLimits limits;
+  limits.target_bytes = 20;
+  limits.head_bytes = 200;
+  limits.headers = 3;
+  limits.body_bytes = 8;
+  const auto origin_of = [&](const std::string& text) {
+    HttpReader reader(limits);
+    (void)reader.feed(text);
+    return std::string(reader.known_head().header("origin"));
+  };
+  const std::string get = "GET / HTTP/1.1\r\n", who = "Origin: me\r\n";
+  EXPECT_EQ(origin_of(get + who), "me");
+  EXPECT_EQ(origin_of(get + "Origin: me"), "") << "more of it may come";
+  EXPECT_EQ(origin_of(get + who + "Host: x\r\nContent-Length: 9\r\n\r\n"), "me");
+  EXPECT_EQ(origin_of(get + who + "X: " + std::string(300, 'a')), "me");
+  EXPECT_EQ(origin_of(get + "a: b\r\nc: d\r\ne: f\r\n" + who + "\r\n"), "me");
+  EXPECT_EQ(origin_of("GET /" + std::string(30, 'a') + " HTTP/1.1\r\n" + who + "\r\n"), "me");
+  EXPECT_EQ(origin_of(get + " folded\r\n" + who + "\r\n"), "me");
+  EXPECT_EQ(origin_of(get + "Host: x\r\n folded\r\n\r\n" + who), "") << "that is the body";
+  EXPECT_EQ(origin_of("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n" + who + "\r\nzz\r\n"), "me");
+  EXPECT_EQ(origin_of(""), "");
+}
+
 TEST(HttpReader, RefusesWhatTwoReadersMayReadDifferently) {
   const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
   EXPECT_EQ(refusal_of(head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n").status, 400);

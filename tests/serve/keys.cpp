@@ -50,12 +50,20 @@ TEST(TenantKeys, ATenantMayUseTheModelsThatTheFileNames) {
 
 TEST(TenantKeys, RefusesFilesThatMeanNothing) {
   for (const char* text :
-       {"", "{", "[]", "{}", R"({"tenants": []})", R"({"tenants": [{"id": "a"}]})",
+       {"",
+        "{",
+        "[]",
+        "{}",
+        R"({"tenants": []})",
+        R"({"tenants": [{"id": "a"}]})",
         R"({"tenants": [{"id": "a", "keys": []}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "models": []}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "models": [1]}]})",
         R"({"tenants": [{"id": "a", "keys": ["short"]}]})",
         R"({"tenants": [{"id": "", "keys": ["aaaaaaaaaaaaaaaa"]}]})",
+        R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "slots": 2, "slots": null}]})",
+        R"({"tenants": [{"id": "a", "id": "a", "keys": ["aaaaaaaaaaaaaaaa"]}]})",
+        R"({"tenants": [], "tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"]}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "curcurrent": 1}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"]}], "tenant": []})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "slots": 0}]})",
@@ -90,6 +98,14 @@ TEST(TenantKeys, FaultsShowNoKey) {
        "priority' is not"},
       {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "secret-key-of-team-a": 1}]})", "a field of 20 bytes"},
       {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"], "slot": 1}]})", "a field 'slot'"},
+      {R"({"tenants": [{"id": "secret-key-of-team-a", "keys": ["a-good-key-of-a1"]},
+                       {"id": "secret-key-of-team-a", "keys": ["a-good-key-of-a2"]}]})",
+       "'tenants[1].id' is the same as 'tenants[0].id'"},
+      {R"({"tenants": [{"id": "secret-key-of-team-a", "keys": ["a-good-key-of-a1"]},
+                       {"id": "b", "keys": ["a-good-key-of-a2", "a-good-key-of-a1"]}]})",
+       "'tenants[1].keys[1]' is the same as 'tenants[0].keys[0]'"},
+      {R"({"tenants": [{"id": "a"}, {"id": "b", "secret-key-of-team-a": 1, "secret-key-of-team-a": 2}]})",
+       "'tenants[1]' has a field of 20 bytes twice"},
       {R"({"tenants": [], "secret-key-of-team-a": 1})", "'tenants' is empty"},
       {R"({"tenants": [{"id": "a", "keys": ["a-good-key-of-a1"]}], "secret-key-of-team-a": 1})", "a field of 20 bytes"},
       {R"({"tenants": [{"id": "a", "keys": ["secret-key-of-team-a]}]})", "no JSON at byte"},
@@ -102,6 +118,19 @@ TEST(TenantKeys, FaultsShowNoKey) {
     EXPECT_NE(said.find(expected), std::string::npos) << text << ": " << said;
     for (const char* part : {"secret", "key-of", "good", "1234567"})
       EXPECT_EQ(said.find(part), std::string::npos) << text << ": " << said;
+  }
+}
+
+TEST(TenantKeys, AreOf16To512Bytes) {
+  for (const std::size_t bytes : {15u, 16u, 512u, 513u}) {
+    const std::string key(bytes, 'k');
+    const auto read = read_tenants(R"({"tenants": [{"id": "a", "keys": [")" + key + R"("]}]})");
+    EXPECT_EQ(read.has_value(), bytes == 16 || bytes == 512) << bytes;
+    if (!read) continue;
+    const TenantKeys keys(*read);
+    EXPECT_TRUE(keys.find(key));
+    for (const std::size_t other : {bytes - 1, bytes + 1, std::size_t{16384}})
+      EXPECT_FALSE(keys.find(std::string(other, 'k'))) << other;
   }
 }
 

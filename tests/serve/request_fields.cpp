@@ -49,12 +49,14 @@ TEST(RequestFields, MembersAreBoundedForAnObjectAndForAll) {
   };
   EXPECT_EQ(read_body(object_of(kMostJsonMembers)).size(), kMostJsonMembers);
   EXPECT_EQ(error_of([&] { (void)read_body(object_of(kMostJsonMembers + 1)); }).status, 400);
+  // Also within the body, once.
   std::string text = "{\"a\":[" + object_of(kMostJsonMembers);
-  EXPECT_EQ(error_of([&] { (void)read_body(text + "]}"); }).status, 400);
+  EXPECT_EQ(read_body(text + "]}")["a"][0].size(), kMostJsonMembers);
+  EXPECT_EQ(error_of([&] { (void)read_body(text + "," + object_of(kMostJsonMembers) + "]}"); }).status, 400);
   text = "{\"a\":[1";
   for (int i = 0; i < 300; ++i) text += "," + object_of(100);
   EXPECT_EQ(read_body(text + "]}")["a"].size(), 301u);
-  for (int i = 0; i < 300; ++i) text += "," + object_of(100);
+  for (int i = 0; i < 600; ++i) text += "," + object_of(100);
   EXPECT_EQ(error_of([&] { (void)read_body(text + "]}"); }).status, 400);
 }
 

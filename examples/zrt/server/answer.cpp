@@ -12,6 +12,8 @@ namespace {
 /// Of events that are written together.
 constexpr std::size_t kMostEventBytes = std::size_t{16} << 10;
 
+std::string event_of(const ApiError& error) { return "data: " + text_of(error_json(error)) + "\n\n"; }
+
 }  // namespace
 
 void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics) {
@@ -146,7 +148,7 @@ void Answer::begin_stream() {
   exchange_->add_header("Cache-Control", "no-cache");
   exchange_->add_header("X-Accel-Buffering", "no");
   services_.metrics.answered(200);
-  exchange_->begin("text/event-stream", ": keep-alive\n\n");
+  exchange_->begin("text/event-stream", ": keep-alive\n\n", event_of(unavailable(kShuttingDown, "cancelled")));
 }
 
 void Answer::finish() {
@@ -174,7 +176,7 @@ void Answer::fail(const ApiError& error) {
   over_ = true;
   services_.engine.cancel(*ticket_);
   if (!streaming_) return reply_error(*exchange_, error, services_.metrics);
-  exchange_->cut(std::exchange(events_, {}) + "data: " + text_of(error_json(error)) + "\n\n");
+  exchange_->cut(std::exchange(events_, {}) + event_of(error));
 }
 
 /// Nobody hears the rest.

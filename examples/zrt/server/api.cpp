@@ -70,6 +70,11 @@ bool is_json(const HttpRequest& request) {
   return type == kJson || (type.starts_with("application/") && type.ends_with("+json"));
 }
 
+bool is_encoded(const HttpRequest& request) {
+  const std::string coding = lower_case(request.header("content-encoding"));
+  return !coding.empty() && coding != "identity";
+}
+
 }  // namespace
 
 const Api::Route Api::kRoutes[] = {
@@ -91,8 +96,6 @@ Api::Api(ApiServices services, TenantKeys& keys, ApiOptions options)
     : services_(services), keys_(keys), options_(std::move(options)) {}
 
 void Api::handle(const std::shared_ptr<Exchange>& exchange) {
-  exchange->add_header("X-Request-Id", request_id_of(exchange->request()));
-  set_origin(*exchange);
   try {
     handle_checked(exchange);
   } catch (const ApiError& error) {
@@ -100,13 +103,16 @@ void Api::handle(const std::shared_ptr<Exchange>& exchange) {
   }
 }
 
-bool Api::wants_body(const HttpRequest& head) const {
+/// Of a request that is refused the keys are looked at once.
+HttpHost::Answer Api::answer_unread(const HttpRequest& head) {
   try {
     Call call;
-    return head.method != "OPTIONS" && admit(head, call).waits;
-  } catch (const ApiError&) {
-    return false;
+    if (head.method != "OPTIONS" && admit(head, call).waits) return {};
+  } catch (const ApiError& error) {
+    return
+        [this, error](const std::shared_ptr<Exchange>& exchange) { reply_error(*exchange, error, services_.metrics); };
   }
+  return [this](const std::shared_ptr<Exchange>& exchange) { handle(exchange); };
 }
 
 /// The route of a request that is answered, and who asks. Looks at the head alone.
@@ -121,9 +127,11 @@ const Api::Route& Api::admit(const HttpRequest& request, Call& call) const {
   if (found.route == nullptr) throw no_route(request, found.methods);
   const Route& route = *found.route;
   if (!route.waits) return route;
-  if (draining_) throw unavailable("the server is shutting down", "draining");
+  if (draining_) throw unavailable(kShuttingDown, "draining");
   if (!is_json(request))
     throw ApiError{415, "invalid_request_error", {}, {}, "expected Content-Type application/json", 0};
+  if (is_encoded(request))
+    throw ApiError{415, "invalid_request_error", {}, {}, "expected a body without Content-Encoding", 0};
   return route;
 }
 
@@ -131,6 +139,7 @@ void Api::handle_checked(const std::shared_ptr<Exchange>& exchange) {
   const HttpRequest& request = exchange->request();
   if (request.method == "OPTIONS") {
     check_host(request);
+    services_.metrics.answered(204);
     return exchange->reply(204, {}, {});
   }
   Call call{exchange, {}, {}};
@@ -156,25 +165,6 @@ template <class F> void Api::guard(const Call& call, F work) {
   } catch (const std::exception& error) {
     reply_error(*call.exchange, {500, "server_error", {}, {}, error.what(), 0}, services_.metrics);
   }
-}
-
-void Api::set_origin(Exchange& exchange) const {
-  const std::string_view origin = exchange.request().header("origin");
-  const auto& allowed = options_.origins;
-  if (origin.empty() || std::find(allowed.begin(), allowed.end(), origin) == allowed.end()) return;
-  exchange.add_header("Access-Control-Allow-Origin", std::string(origin));
-  exchange.add_header("Vary", "Origin");
-  // A browser hides other headers from the page, and the official client waits as long as Retry-After says.
-  if (exchange.request().method != "OPTIONS")
-    return exchange.add_header("Access-Control-Expose-Headers",
-                               "X-Request-Id, Retry-After, X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, "
-                               "X-Zrt-Ignored-Fields");
-  exchange.add_header("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
-  // Those that the official client sends differ by release, so what a browser asks about is granted.
-  const std::string_view headers = exchange.request().header("access-control-request-headers");
-  exchange.add_header("Access-Control-Allow-Headers",
-                      headers.empty() ? "authorization, content-type" : std::string(headers));
-  exchange.add_header("Access-Control-Max-Age", "600");
 }
 
 void Api::check_host(const HttpRequest& request) const {
@@ -241,19 +231,24 @@ const char* state_of(const zrt::ModelReport& report) {
 }
 }  // namespace
 
-void Api::live(const Call& call) {
+void Api::check_turns() const {
   if (!services_.engine.turns()) throw unavailable("the engine has not finished its step", "stuck");
+}
+void Api::live(const Call& call) {
+  check_turns();
   reply(call, {{"status", "live"}});
 }
 void Api::ready(const Call& call) {
-  if (draining_) throw unavailable("the server is shutting down", "draining");
+  if (draining_) throw unavailable(kShuttingDown, "draining");
+  check_turns();
   reply(call, {{"status", "ready"}});
 }
 void Api::page(const Call& call) {
   services_.metrics.answered(200);
   call.exchange->add_header("Content-Security-Policy",
                             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'");
+                            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                            "frame-ancestors 'none'");
   call.exchange->add_header("X-Content-Type-Options", "nosniff");
   call.exchange->reply(200, "text/html; charset=utf-8", kChatPage);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "answer.hpp"
+#include "http_server.hpp"
 #include "image_queue.hpp"
 #include "keys.hpp"
 
@@ -10,7 +11,6 @@ namespace program::server {
 
 /// What a host chooses of the routes.
 struct ApiOptions {
-  std::vector<std::string> origins{};  ///< of browsers that may read answers
   bool vllm_metrics = false;
   bool open_metrics = false;  ///< figures without names of tenants need no key
   bool local = true;  ///< only names of this machine are answered: no page of another host reaches it through a browser
@@ -30,8 +30,8 @@ class Api {
  public:
   Api(ApiServices services, TenantKeys& keys, ApiOptions options);
 
-  /// Whether a request of this head is read with its body; else `handle` refuses it without.
-  [[nodiscard]] bool wants_body(const HttpRequest& head) const;
+  /// What answers a request of this head without its body; empty where the body is to be read.
+  [[nodiscard]] HttpHost::Answer answer_unread(const HttpRequest& head);
   /// Answers, or has it answered by a thread of the pool.
   void handle(const std::shared_ptr<Exchange>& exchange);
   /// Refuses new requests from now on.
@@ -66,11 +66,11 @@ class Api {
   const Route& admit(const HttpRequest& request, Call& call) const;
   /// Does what may throw, and answers a call with what is thrown.
   template <class F> void guard(const Call& call, F work);
-  void set_origin(Exchange& exchange) const;
   void check_host(const HttpRequest& request) const;
   [[nodiscard]] Tenant tenant_of(const HttpRequest& request, const char* challenge) const;
   [[nodiscard]] static Found find_route(const HttpRequest& request, std::string& argument);
 
+  void check_turns() const;
   void live(const Call& call);
   void ready(const Call& call);
   void page(const Call& call);

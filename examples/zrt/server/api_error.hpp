@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 inline constexpr const char* kBearer = "Bearer";
 inline constexpr const char* kBasic = R"(Basic realm="zrt: any name, and a key as the password", charset="UTF-8")";
 
+/// Why a request ends that nobody finishes.
+inline constexpr const char* kShuttingDown = "the server is shutting down";
+
 /// Thrown where a request is read, and caught where it is answered. A fault of the client's is 4xx, always.
 struct ApiError {
   int status = 500;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/engine_loop.cpp: requests into the engine, tokens out of it.
+#include "api_error.hpp"
 #include "engine_loop.hpp"
 #include <zrt/engine/stop_strings.hpp>
 #include <zrt/ops/state.hpp>
@@ -91,6 +92,7 @@ void EngineLoop::stop() {
     ends_ = true;
   }
   changed_.notify_all();
+  emptied_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -99,8 +101,10 @@ zrt::Result<void> EngineLoop::set_tenants(std::vector<Tenant> tenants) {
   std::unique_lock lock(mutex_);
   change_ = &change;
   changed_.notify_all();
-  emptied_.wait(lock, [&] { return change.done.has_value(); });
-  return *change.done;
+  emptied_.wait(lock, [&] { return change.done || ends_ || aborts_; });
+  if (change.done) return *change.done;
+  change_ = nullptr;
+  return zrt::fail(zrt::Errc::cancelled, kShuttingDown);
 }
 
 std::optional<Ticket> EngineLoop::submit(std::vector<Asked> choices, Hear hear) {
@@ -154,6 +158,7 @@ void EngineLoop::abort() {
   const std::lock_guard lock(mutex_);
   aborts_ = true;
   changed_.notify_all();
+  emptied_.notify_all();
 }
 
 bool EngineLoop::turns() const {
@@ -177,7 +182,7 @@ void EngineLoop::run() {
     told_();
     show_load();
   }
-  end_all(zrt::Error::of(zrt::Errc::cancelled, "the server is shutting down"));
+  end_all(zrt::Error::of(zrt::Errc::cancelled, kShuttingDown));
   told_();
 }
 

@@ -39,7 +39,8 @@ class EngineLoop {
   EngineLoop& operator=(const EngineLoop&) = delete;
   ~EngineLoop();
 
-  /// Serves these tenants from the next step on, or anyone where there are none; waits for it. Errors: those of TenantTable::set.
+  /// Serves these tenants from the next step on, or anyone where there are none; waits for it. Errors: those of
+  /// TenantTable::set; Errc::cancelled where the loop ends first.
   [[nodiscard]] zrt::Result<void> set_tenants(std::vector<Tenant> tenants);
 
   /// Queues the choices of a request; none where they do not all fit in the queue.

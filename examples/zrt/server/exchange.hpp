@@ -26,8 +26,9 @@ class Exchange {
   virtual void add_header(std::string name, std::string value) = 0;
   virtual void reply(int status, std::string_view content_type, std::string_view body) = 0;
 
-  /// Begins a stream. `heartbeat` is written whenever nothing else was for a while.
-  virtual void begin(std::string_view content_type, std::string_view heartbeat) = 0;
+  /// Begins a stream. `heartbeat` is written whenever nothing else was for a while, `farewell` where the server ends before
+  /// the stream does.
+  virtual void begin(std::string_view content_type, std::string_view heartbeat, std::string_view farewell) = 0;
   /// False when the client has left, or reads too slowly for what waits for it.
   [[nodiscard]] virtual bool write(std::string_view bytes) = 0;
   /// Whether so much waits for the client that no more should be made. If so, `hear` is called once, from the server's

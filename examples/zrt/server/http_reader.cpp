@@ -27,6 +27,13 @@ std::string_view without_spaces(std::string_view text) {
   return text;
 }
 
+/// The name, in lower case, and the value of a header; none of another line.
+std::optional<std::pair<std::string, std::string_view>> header_of(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return {};
+  return std::pair(lower_case(line.substr(0, colon)), without_spaces(line.substr(colon + 1)));
+}
+
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -80,6 +87,20 @@ HttpReader::State HttpReader::advance() {
   return state_;
 }
 
+HttpRequest HttpReader::known_head() const {
+  if (part_ != Part::head || waiting() == 0) return request_;
+  HttpRequest known = request_;
+  known.headers.clear();
+  std::string_view head = rest().substr(0, limits_.head_bytes);
+  // The first line is the request's, the empty one the head's end, and the last one may have come in part.
+  for (std::size_t end = head.find(kLineEnd); end != 0 && end != std::string_view::npos; end = head.find(kLineEnd)) {
+    const auto header = header_of(head.substr(0, end));
+    if (header && !has_control(header->second)) known.headers.emplace_back(header->first, header->second);
+    head.remove_prefix(end + kLineEnd.size());
+  }
+  return known;
+}
+
 bool HttpReader::take_expectation() { return std::exchange(expects_, false); }
 
 HttpRequest HttpReader::take() {
@@ -131,9 +152,9 @@ bool HttpReader::read_head() {
     return refuse(long_target ? 414 : 431, "the head has more than " + std::to_string(limits_.head_bytes) + " bytes");
   }
   if (end == std::string::npos) return false;
-  const std::string head(rest().substr(0, end));
+  if (!read_head_lines(rest().substr(0, end))) return false;
   drop(end + kHeadEnd.size());
-  return read_head_lines(head);
+  return true;
 }
 
 bool HttpReader::read_head_lines(std::string_view head) {
@@ -183,14 +204,12 @@ bool HttpReader::read_target(std::string_view target) {
 }
 
 bool HttpReader::read_header(std::string_view line) {
-  const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
-    return refuse(400, "expected headers of a name, a colon and a value");
+  const auto header = header_of(line);
+  if (!header) return refuse(400, "expected headers of a name, a colon and a value");
   if (request_.headers.size() >= limits_.headers)
     return refuse(431, "expected at most " + std::to_string(limits_.headers) + " headers");
-  const std::string_view value = without_spaces(line.substr(colon + 1));
-  if (has_control(value)) return refuse(400, "a header holds a control character");
-  request_.headers.emplace_back(lower_case(line.substr(0, colon)), value);
+  if (has_control(header->second)) return refuse(400, "a header holds a control character");
+  request_.headers.emplace_back(header->first, header->second);
   return true;
 }
 

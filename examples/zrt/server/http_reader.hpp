@@ -37,6 +37,8 @@ class HttpReader {
   [[nodiscard]] std::size_t held() const { return request_.body.size() + waiting(); }
   /// The request as far as it is read: of state body all but its body.
   [[nodiscard]] const HttpRequest& head() const { return request_; }
+  /// As `head`, of a head that broke off or was refused with what came of its headers: its answer is for somebody.
+  [[nodiscard]] HttpRequest known_head() const;
   /// Takes the request of state body out without its body; the connection carries no other one.
   [[nodiscard]] HttpRequest take_unread();
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/http_server.cpp: connections on epoll: reading, answering, deadlines.
+#include "api_error.hpp"
 #include "body_budget.hpp"
 #include "http_server.hpp"
-#include "request_id.hpp"
 #include "transport.hpp"
 
 #include <algorithm>
@@ -130,6 +130,7 @@ std::uint16_t port_of(int fd) {
 }
 
 constexpr std::string_view kJsonType = "application/json";
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
 constexpr std::size_t kMostLingeredBytes = std::size_t{8} << 20;
 /// Of one connection before the others have their turn.
 constexpr int kMostReads = 16;
@@ -167,7 +168,9 @@ struct Connection {
   bool ended = false;  ///< the client sends no more; whether it reads is for what is sent to show
   bool empty = false;  ///< and all that it sent is read
   int minor = 1;       ///< of the version that the request came with
+  Headers headers;     ///< of every answer to the request
   std::string heartbeat;
+  std::string farewell;  ///< that ends a stream which the answer does not end
   std::function<void()> hear;
   std::function<void()> hear_read;  ///< that most of what waited is read
   std::size_t dropped = 0;
@@ -193,13 +196,8 @@ struct Connection {
 /// All connections and the thread that waits for them.
 class Connections : public std::enable_shared_from_this<Connections> {
  public:
-  Connections(const HttpServerOptions& options, HttpServer::Handler handler, HttpServer::WantsBody wants,
-              HttpServer::RefusalBody body)
-      : options_(options),
-        handler_(std::move(handler)),
-        wants_(std::move(wants)),
-        refusal_(body),
-        bodies_(std::make_shared<BodyBudget>(options.bodies_bytes)) {}
+  Connections(const HttpServerOptions& options, HttpHost host)
+      : options_(options), host_(std::move(host)), bodies_(std::make_shared<BodyBudget>(options.bodies_bytes)) {}
 
   zrt::Result<void> open();
   void run();
@@ -212,7 +210,7 @@ class Connections : public std::enable_shared_from_this<Connections> {
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] const HttpServerOptions& options() const { return options_; }
   [[nodiscard]] bool drains() const { return drains_; }
-  [[nodiscard]] std::string refusal(int status, std::string_view reason) const { return refusal_(status, reason); }
+  [[nodiscard]] std::string refusal(int status, std::string_view reason) const { return host_.refusal(status, reason); }
 
   /// The answer of this connection is complete, or more waits than the socket takes.
   void attend(const std::shared_ptr<Connection>& connection) {
@@ -234,12 +232,14 @@ class Connections : public std::enable_shared_from_this<Connections> {
   [[nodiscard]] BytesMoved receive(Connection& c, std::span<char> into) const;
   void read(const std::shared_ptr<Connection>& c);
   void take_requests(const std::shared_ptr<Connection>& c);
-  [[nodiscard]] bool wants_body(Connection& c) const;
-  void hand_over(const std::shared_ptr<Connection>& c, HttpRequest request);
-  void refuse(Connection& c, int status, std::string_view reason) { refuse(c, status, reason, c.reader.head()); }
+  [[nodiscard]] HttpHost::Answer answer_unread(Connection& c) const;
+  void hand_over(const std::shared_ptr<Connection>& c, HttpRequest request, const HttpHost::Answer& answer);
+  [[nodiscard]] std::string refusal_text(int status, std::string_view reason, Headers headers) const;
+  void refuse(Connection& c, int status, std::string_view reason) { refuse(c, status, reason, c.reader.known_head()); }
   void refuse(Connection& c, int status, std::string_view reason, const HttpRequest& head);
   void refuse_plain(const std::shared_ptr<Connection>& c);
   void refuse_begun();
+  void part(const std::shared_ptr<Connection>& c);
   void tell_read(Connection& c) const;
   void settle(const std::shared_ptr<Connection>& c);
   void linger(Connection& c);
@@ -251,9 +251,7 @@ class Connections : public std::enable_shared_from_this<Connections> {
   void tick(const std::shared_ptr<Connection>& c, Clock::time_point now);
 
   HttpServerOptions options_;
-  HttpServer::Handler handler_;
-  HttpServer::WantsBody wants_;
-  HttpServer::RefusalBody refusal_;
+  HttpHost host_;
   std::shared_ptr<BodyBudget> bodies_;
   Descriptor listener_, poll_, wakes_;
   SocketFile file_{};  ///< goes before the listener, so that it is known for what it is
@@ -305,9 +303,10 @@ class SocketExchange final : public Exchange {
       : all_(std::move(all)),
         connection_(std::move(connection)),
         claim_(std::move(claim)),
-        request_(std::move(request)) {}
+        request_(std::move(request)),
+        headers_(connection_->headers) {}
   ~SocketExchange() override {
-    if (!answered_) reply(500, kJsonType, all_->refusal(500, "the request got no answer"));
+    if (!answered_ && !gone()) reply(500, kJsonType, all_->refusal(500, "the request got no answer"));
     if (streams_) cut({});
   }
 
@@ -331,7 +330,7 @@ class SocketExchange final : public Exchange {
     finish(out);
   }
 
-  void begin(std::string_view content_type, std::string_view heartbeat) override {
+  void begin(std::string_view content_type, std::string_view heartbeat, std::string_view farewell) override {
     if (std::exchange(answered_, true)) return;
     streams_ = true;
     const std::lock_guard lock(connection_->mutex);
@@ -341,6 +340,9 @@ class SocketExchange final : public Exchange {
     connection_->streams = true;
     connection_->heartbeat.clear();
     frame(connection_->heartbeat, heartbeat);
+    connection_->farewell.clear();
+    frame(connection_->farewell, farewell);
+    if (chunked_) connection_->farewell += kLastChunk;
     put(head_of(200, content_type, headers_, connection_->closes) +
         (chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"));
   }
@@ -360,7 +362,7 @@ class SocketExchange final : public Exchange {
   void end() override {
     if (!std::exchange(streams_, false)) return;
     const std::lock_guard lock(connection_->mutex);
-    finish(chunked_ ? "0\r\n\r\n" : "");
+    finish(chunked_ ? kLastChunk : "");
   }
   void cut(std::string_view last_bytes) override {
     if (!std::exchange(streams_, false)) return;
@@ -368,7 +370,7 @@ class SocketExchange final : public Exchange {
     connection_->closes = true;
     std::string out;
     frame(out, last_bytes);
-    if (chunked_ && !last_bytes.empty()) out += "0\r\n\r\n";
+    if (chunked_ && !last_bytes.empty()) out += kLastChunk;
     finish(out);
   }
 
@@ -470,7 +472,9 @@ void Connections::run() {
     if (drains_ && !refused_begun_) refuse_begun();
     if (const auto now = Clock::now(); now - ticked >= kTick) ticked = now, tick();
   }
-  while (!by_fd_.empty()) lose(std::shared_ptr(by_fd_.begin()->second));
+  while (!by_fd_.empty()) part(std::shared_ptr(by_fd_.begin()->second));
+  // Whoever makes an answer that is late may keep this for longer than the process lives.
+  file_ = {};
 }
 
 void Connections::stop(std::chrono::milliseconds grace) {
@@ -568,7 +572,7 @@ void Connections::read(const std::shared_ptr<Connection>& c) {
 
 void Connections::take_requests(const std::shared_ptr<Connection>& c) {
   if (c->mode != Connection::Mode::reading) return;
-  if (!wants_body(*c)) return hand_over(c, c->reader.take_unread());
+  if (const auto answer = answer_unread(*c)) return hand_over(c, c->reader.take_unread(), answer);
   if (!c->claim.cover(c->reader.held())) {
     const HttpRequest unread = c->reader.take_unread();
     c->claim.release();
@@ -584,37 +588,42 @@ void Connections::take_requests(const std::shared_ptr<Connection>& c) {
     refuse(*c, c->reader.refusal().status, c->reader.refusal().reason);
     return settle(c);
   }
-  if (c->reader.state() == HttpReader::State::complete) hand_over(c, c->reader.take());
+  if (c->reader.state() == HttpReader::State::complete) hand_over(c, c->reader.take(), host_.answer);
 }
 
 /// Asks once for each body of which not all came with its head.
-bool Connections::wants_body(Connection& c) const {
-  if (c.reader.state() != HttpReader::State::body || std::exchange(c.asked, true)) return true;
-  return wants_(c.reader.head());
+HttpHost::Answer Connections::answer_unread(Connection& c) const {
+  if (c.reader.state() != HttpReader::State::body || std::exchange(c.asked, true)) return {};
+  return host_.answer_unread(c.reader.head());
 }
 
-void Connections::hand_over(const std::shared_ptr<Connection>& c, HttpRequest request) {
+void Connections::hand_over(const std::shared_ptr<Connection>& c, HttpRequest request, const HttpHost::Answer& answer) {
   {
     const std::lock_guard lock(c->mutex);
     c->mode = Connection::Mode::answering;
     c->closes = !c->reader.keeps_alive();
     c->minor = request.minor;
+    c->headers = host_.headers(request);
     c->finished = c->streams = false;
     c->since = c->progress = c->written = Clock::now();
     c->asked = false;
   }
   ++answering_;
-  handler_(std::make_shared<SocketExchange>(shared_from_this(), c, std::move(request), std::move(c->claim)));
+  answer(std::make_shared<SocketExchange>(shared_from_this(), c, std::move(request), std::move(c->claim)));
+}
+
+/// An answer that ends the connection.
+std::string Connections::refusal_text(int status, std::string_view reason, Headers headers) const {
+  const std::string body = refusal(status, reason);
+  if (status == 503) headers.emplace_back("Retry-After", "1");
+  return head_of(status, kJsonType, headers, true) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         body;
 }
 
 /// Answers what never became an exchange, and ends the connection.
 void Connections::refuse(Connection& c, int status, std::string_view reason, const HttpRequest& head) {
   const std::lock_guard lock(c.mutex);
-  const std::string body = refusal_(status, reason);
-  Headers headers{{"X-Request-Id", request_id_of(head)}};
-  if (status == 503) headers.emplace_back("Retry-After", "1");
-  c.out +=
-      head_of(status, kJsonType, headers, true) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  c.out += refusal_text(status, reason, host_.headers(head));
   c.closes = c.finished = true;
   if (c.mode == Connection::Mode::reading) {
     c.mode = Connection::Mode::answering;
@@ -639,7 +648,7 @@ void Connections::refuse_begun() {
   for (const auto& [fd, c] : by_fd_)
     if (c->mode == Connection::Mode::reading && c->reader.state() != HttpReader::State::idle) begun.push_back(c);
   for (const auto& c : begun) {
-    refuse(*c, 503, "the server is shutting down");
+    refuse(*c, 503, kShuttingDown);
     settle(c);
   }
   {
@@ -647,6 +656,21 @@ void Connections::refuse_begun() {
     refused_begun_ = true;
   }
   emptied_.notify_all();
+}
+
+/// Closes a connection, and tells who still waits for an answer that none comes. Whoever makes it may be behind a step that
+/// takes longer than the server has.
+void Connections::part(const std::shared_ptr<Connection>& c) {
+  {
+    const std::lock_guard lock(c->mutex);
+    if (c->mode == Connection::Mode::answering && !c->finished) {
+      c->out += c->streams ? c->farewell : refusal_text(503, kShuttingDown, c->headers);
+      c->finished = true;
+      c->flush();
+      c->transport.end_sending();
+    }
+  }
+  lose(c);
 }
 
 /// Tells whoever makes the answer that the client has read most of what waited for it.
@@ -777,12 +801,11 @@ void Connections::tick(const std::shared_ptr<Connection>& c, Clock::time_point n
   if (stalled) lose(c);
 }
 
-HttpServer::HttpServer(const HttpServerOptions& options, Handler handler, WantsBody wants, RefusalBody refusal)
-    : connections_(std::make_shared<Connections>(options, std::move(handler), std::move(wants), refusal)) {}
+HttpServer::HttpServer(const HttpServerOptions& options, HttpHost host)
+    : connections_(std::make_shared<Connections>(options, std::move(host))) {}
 
-zrt::Result<std::unique_ptr<HttpServer>> HttpServer::open(const HttpServerOptions& options, Handler handler,
-                                                          WantsBody wants, RefusalBody refusal) {
-  std::unique_ptr<HttpServer> server(new HttpServer(options, std::move(handler), std::move(wants), refusal));
+zrt::Result<std::unique_ptr<HttpServer>> HttpServer::open(const HttpServerOptions& options, HttpHost host) {
+  std::unique_ptr<HttpServer> server(new HttpServer(options, std::move(host)));
   if (auto opened = server->connections_->open(); !opened) return zrt::pass(opened);
   server->port_ = port_of(server->connections_->listener());
   server->thread_ = std::thread([all = server->connections_] { all->run(); });

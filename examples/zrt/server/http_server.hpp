@@ -31,23 +31,26 @@ struct HttpServerOptions {
   std::size_t unread_bytes = std::size_t{1} << 20;   ///< that wait for a client before it counts as too slow
 };
 
+/// What a server asks of whoever answers, in its own thread: nothing of it may wait.
+struct HttpHost {
+  using Answer = std::function<void(const std::shared_ptr<Exchange>&)>;
+
+  Answer answer;
+  /// What answers a request of this head without its body, and the connection ends; empty where the body is to be read.
+  std::function<Answer(const HttpRequest&)> answer_unread;
+  /// Headers of every answer to a request, whose head may have come in part or not at all.
+  std::function<Headers(const HttpRequest&)> headers;
+  /// The body, JSON, of an answer that the server gives itself.
+  std::function<std::string(int status, std::string_view reason)> refusal;
+};
+
 class Connections;
 
-/// Listens, reads requests and hands each to a callable, in the server's own thread: it must not wait there.
+/// Listens, reads requests and hands each to its host.
 class HttpServer {
  public:
-  using Handler = std::function<void(std::shared_ptr<Exchange>)>;
-
-  /// Whether a request, seen without its body, will be read with it. Else the handler answers it as it is, and the
-  /// connection ends.
-  using WantsBody = std::function<bool(const HttpRequest&)>;
-
-  /// `refuse` is the body of an answer that the server gives itself: JSON.
-  using RefusalBody = std::string (*)(int status, std::string_view reason);
-
   /// Errors: Errc::io_error naming the address.
-  [[nodiscard]] static zrt::Result<std::unique_ptr<HttpServer>> open(const HttpServerOptions& options, Handler handler,
-                                                                     WantsBody wants, RefusalBody refusal);
+  [[nodiscard]] static zrt::Result<std::unique_ptr<HttpServer>> open(const HttpServerOptions& options, HttpHost host);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -57,11 +60,12 @@ class HttpServer {
   [[nodiscard]] std::size_t open_connections() const;
   /// Closes each connection when its answer is sent, and those that wait for a request. Probes are still answered.
   void drain();
-  /// Waits until no exchange is left, at most this long; then closes everything.
+  /// Waits until no exchange is left, at most this long; tells those that are left that the server goes, and closes
+  /// everything.
   void stop(std::chrono::milliseconds grace);
 
  private:
-  HttpServer(const HttpServerOptions& options, Handler handler, WantsBody wants, RefusalBody refusal);
+  HttpServer(const HttpServerOptions& options, HttpHost host);
 
   std::shared_ptr<Connections> connections_;
   std::uint16_t port_ = 0;

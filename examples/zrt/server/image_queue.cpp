@@ -18,8 +18,6 @@ struct ImageQueue::Shared {
 
 namespace {
 
-zrt::Error shutting_down() { return zrt::Error::of(zrt::Errc::cancelled, "the server is shutting down"); }
-
 /// Encodes the image behind those that are done.
 zrt::Result<void> encode(ImageJob& job) {
   if (job.gone()) return zrt::fail(zrt::Errc::cancelled, "the client has left");
@@ -52,12 +50,16 @@ ImageQueue::ImageQueue(std::size_t requests, std::uint64_t file_bytes, std::uint
 
 ImageQueue::~ImageQueue() { stop(); }
 
-void ImageQueue::stop() {
+void ImageQueue::abort() {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->ends = true;
   }
   shared_->changed.notify_all();
+}
+
+void ImageQueue::stop() {
+  abort();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -91,7 +93,7 @@ void ImageQueue::run() {
   }
   auto left = shared_->turns.take_all();
   lock.unlock();
-  const zrt::Error error = shutting_down();
+  const zrt::Error error = zrt::Error::of(zrt::Errc::cancelled, kShuttingDown);
   for (auto& job : left) end(std::move(job), &error);
 }
 

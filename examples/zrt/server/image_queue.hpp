@@ -27,7 +27,10 @@ class ImageQueue {
   /// Queues a request, which is heard in the queue's thread: it must not wait. Its tenant may have `most_open` of them.
   /// Throws ApiError where too many wait.
   void push(std::unique_ptr<ImageJob> job, std::optional<std::uint64_t> most_open);
-  /// Ends the thread behind the image that it encodes. What still waits hears an error, as does what comes later.
+  /// Ends the thread behind the image that it encodes, and does not wait for it. What still waits hears an error then, what
+  /// comes later at once.
+  void abort();
+  /// As `abort`, and waits.
   void stop();
 
  private:

@@ -11,8 +11,9 @@ namespace program::server {
 inline constexpr std::size_t kMostJsonDepth = 64;
 /// Of one object.
 inline constexpr std::size_t kMostJsonMembers = 2048;
-/// Of all objects: the parser looks for a member among those of its object that came before.
-inline constexpr std::size_t kMostJsonSearches = kMostJsonMembers * (kMostJsonMembers + 1) / 2;
+/// Of all objects: the parser looks for a member among those of its object that came before. The largest object takes half
+/// of them.
+inline constexpr std::size_t kMostJsonSearches = kMostJsonMembers * (kMostJsonMembers + 1);
 
 /// Reads an object. Of equal keys the last counts.
 ///

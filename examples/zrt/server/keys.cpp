@@ -4,11 +4,14 @@
 #include "keys.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace program::server {
 namespace {
 
 constexpr std::size_t kLeastKeyBytes = 16;
+constexpr std::size_t kMostKeyBytes = 512;
 constexpr std::size_t kMostNames = 4096;
 
 /// A name that is not known, unless it is long enough to be a key.
@@ -63,8 +66,9 @@ Tenant read_tenant(const Json& json, const std::string& path) {
     throw bad_field(path + ".id", "'" + path + "' has an id of other than letters, digits, _ and -");
   tenant.keys = fields.texts("keys", 64);
   for (const std::string& key : tenant.keys)
-    if (key.size() < kLeastKeyBytes)
-      throw bad_field(path + ".keys", "'" + path + ".keys' has a key of fewer than 16 bytes");
+    if (key.size() < kLeastKeyBytes || key.size() > kMostKeyBytes)
+      throw bad_field(path + ".keys",
+                      "'" + path + ".keys' has a key of " + std::to_string(key.size()) + " bytes, expected 16..512");
   if (tenant.keys.empty()) throw bad_field(path + ".keys", "'" + path + ".keys' has no key");
   read_quota(fields, tenant.quota);
   tenant.admin = fields.boolean("admin").value_or(false);
@@ -78,20 +82,45 @@ Tenant read_tenant(const Json& json, const std::string& path) {
   return tenant;
 }
 
+/// Says no to what another place has too.
+void check_new(std::map<std::string, std::string>& places, const std::string& value, const std::string& path) {
+  const auto [first, is_new] = places.emplace(value, path);
+  if (!is_new) throw bad_field(path, "'" + path + "' is the same as '" + first->second + "'");
+}
+
 void check_apart(const std::vector<Tenant>& tenants) {
-  std::set<std::string> ids, keys;
-  for (const Tenant& tenant : tenants) {
-    if (!ids.insert(tenant.id).second) throw bad_field("tenants", "two tenants are called '" + tenant.id + "'");
-    for (const std::string& key : tenant.keys)
-      if (!keys.insert(key).second) throw bad_field("tenants", "a key of '" + tenant.id + "' is there twice");
+  std::map<std::string, std::string> ids, keys;
+  for (std::size_t t = 0; t < tenants.size(); ++t) {
+    const std::string path = element_path("tenants", t);
+    check_new(ids, tenants[t].id, path + ".id");
+    for (std::size_t k = 0; k < tenants[t].keys.size(); ++k)
+      check_new(keys, tenants[t].keys[k], element_path(path + ".keys", k));
   }
+}
+
+/// Reads JSON in which no object has a field twice: one of both would count for nothing.
+Json parse_once(std::string_view text) {
+  std::vector<std::set<std::string>> names;  // of the objects around
+  std::size_t tenants = 0;
+  return Json::parse(text, [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) {
+      names.emplace_back();
+      if (names.size() == 2) ++tenants;
+    }
+    if (event == Json::parse_event_t::object_end) names.pop_back();
+    if (event != Json::parse_event_t::key) return true;
+    const auto& name = value.get_ref<const std::string&>();
+    if (names.back().insert(name).second) return true;
+    const std::string where = names.size() == 1 ? "the file" : "'" + element_path("tenants", tenants - 1) + "'";
+    throw bad_field("tenants", where + " has " + shown_name(name) + " twice");
+  });
 }
 
 }  // namespace
 
 zrt::Result<std::vector<Tenant>> read_tenants(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_once(text);
     Fields fields(expect_object(json, "the file", FaultShows::type), {}, FaultShows::type);
     std::vector<Tenant> tenants;
     for (const Json& one : expect_list(fields.required("tenants"), "tenants", FaultShows::type))
@@ -124,10 +153,8 @@ std::vector<Tenant> with_those_of(std::vector<Tenant> tenants, const std::vector
 
 bool equal_in_constant_time(std::string_view given, std::string_view kept) {
   std::size_t differs = given.size() ^ kept.size();
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const char against = kept.empty() ? '\0' : kept[i % kept.size()];
-    differs |= static_cast<unsigned char>(given[i] ^ against);
-  }
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    differs |= static_cast<unsigned char>(kept[i] ^ (i < given.size() ? given[i] : '\0'));
   const volatile std::size_t result = differs;
   return result == 0;
 }
@@ -144,6 +171,7 @@ void TenantKeys::replace(std::vector<Tenant> tenants) {
 
 std::optional<Tenant> TenantKeys::find(std::string_view key) const {
   if (open_) return Tenant{.id = kOpenTenant, .admin = true};
+  if (key.size() > kMostKeyBytes) return {};
   const std::lock_guard lock(mutex_);
   const Tenant* found = nullptr;
   for (const Tenant& tenant : tenants_)

@@ -131,8 +131,9 @@ Metrics::OfModel::OfModel(std::string id) : name(std::move(id)) {
   for (const ShownFigure& figure : kShown) figures.emplace_back(figure.bounds);
 }
 
-Metrics::Metrics(std::vector<std::string> models) {
-  for (std::string& id : models) models_.emplace_back(std::move(id));
+void Metrics::set_models(const std::vector<std::string>& models) {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& id : models) models_.emplace_back(id);
 }
 
 void Metrics::add(zrt::ModelId model, Figure figure, double value) {

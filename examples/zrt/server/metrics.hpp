@@ -80,8 +80,13 @@ using ModelUsage = std::vector<zrt::TenantLedger>;
 /// All figures of a server. Any thread.
 class Metrics {
  public:
+  /// Counts answers alone until there are models.
+  Metrics() = default;
   /// Of models with these ids, by their places in the set.
-  explicit Metrics(std::vector<std::string> models);
+  explicit Metrics(const std::vector<std::string>& models) { set_models(models); }
+
+  /// Once, before anything is told of them.
+  void set_models(const std::vector<std::string>& models);
 
   /// Seconds or tokens.
   void add(zrt::ModelId model, Figure figure, double value);

@@ -8,8 +8,9 @@
 namespace program::server {
 namespace {
 
-zrt::Error named(const zrt::Error& error, const std::string& tenant) {
-  return zrt::Error::of(error.code(), "tenant '", std::string_view(tenant), "': ", error.text());
+/// What stands in a file of keys is not said, since it may be a key.
+zrt::Error at_place(const zrt::Error& error, std::size_t tenant) {
+  return zrt::Error::of(error.code(), "keys: 'tenants[", tenant, "]': ", error.text());
 }
 
 }  // namespace
@@ -64,8 +65,7 @@ zrt::Result<void> TenantTable::set(std::span<const Tenant> tenants) {
 }
 
 zrt::Result<void> TenantTable::change(const Row& row, const zrt::TenantQuota& quota) {
-  if (auto changed = models_.change_tenant(row.id, quota); !changed)
-    return std::unexpected(named(changed.error(), row.name));
+  if (auto changed = models_.change_tenant(row.id, quota); !changed) return changed;
   undo_.push_back({row.id, row.quota, false});
   return {};
 }
@@ -89,12 +89,12 @@ zrt::Result<void> TenantTable::serve(const Tenant& tenant, std::vector<Row>& nex
   if (const Row* row = kept(tenant)) {
     zrt::TenantQuota quota = tenant.quota;
     quota.max_pages = std::max(quota.max_pages, row->quota.max_pages);
-    if (auto changed = change(*row, quota); !changed) return changed;
+    if (auto changed = change(*row, quota); !changed) return std::unexpected(at_place(changed.error(), next.size()));
     next.push_back({tenant.id, row->id, tenant.quota, row->open});
     return {};
   }
   const auto id = models_.create_tenant(tenant.quota);
-  if (!id) return std::unexpected(named(id.error(), tenant.id));
+  if (!id) return std::unexpected(at_place(id.error(), next.size()));
   undo_.push_back({*id, {}, true});
   next.push_back({tenant.id, *id, tenant.quota});
   return {};

@@ -19,7 +19,7 @@ class TenantTable {
 
   /// Serves these from now on; where there are none, the engine's host as kOpenTenant. An error changes nothing.
   ///
-  /// Errors: those of Engine::create_tenant and change_tenant, with the tenant's name.
+  /// Errors: those of Engine::create_tenant and change_tenant, with the tenant's place among `tenants`.
   [[nodiscard]] zrt::Result<void> set(std::span<const Tenant> tenants);
   /// Errors: Errc::not_found.
   [[nodiscard]] zrt::Result<zrt::TenantId> find(const std::string& name) const;
