@@ -610,15 +610,28 @@ def answers_that_match(s):
 
 
 @case
+def bounds_and_patterns(s):
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": -3, "maximum": 12}, "x": {"type": "number", "minimum": 0, "maximum": 1},
+                                               "p": {"type": "string", "pattern": "^[a-f]{2}-\\d$"}, "d": {"type": "string", "format": "date"}},
+              "required": ["n", "x", "p", "d"], "additionalProperties": False}
+    for seed in range(8):
+        choice = fine(s.chat(response_format=structured(schema), max_tokens=200, seed=seed, temperature=1.5))["choices"][0]
+        assert choice["finish_reason"] == "stop", choice
+        value = json.loads(choice["message"]["content"])
+        assert -3 <= value["n"] <= 12 and 0 <= value["x"] <= 1 and re.fullmatch("[a-f]{2}-[0-9]", value["p"]), value
+        assert re.fullmatch("[0-9]{4}-[01][0-9]-[0-3][0-9]", value["d"]), value
+
+
+@case
 def schemas_that_are_refused(s):
-    refused(s.chat(response_format=structured({"type": "object", "properties": {"a": {"type": "integer", "minimum": 2}}})),
+    refused(s.chat(response_format=structured({"type": "object", "properties": {"a": {"type": "integer", "multipleOf": 2}}})),
             400, "response_format")
-    assert "pattern" in s.chat(response_format=structured({"type": "string", "pattern": "a"}))[1]["error"]["message"]
+    assert "pattern" in s.chat(response_format=structured({"type": "string", "pattern": "(a)\\1"}))[1]["error"]["message"]
     # A definition that nothing refers to says nothing of the answer.
-    unused = {"type": "boolean", "$defs": {"a": {"type": "integer", "minimum": 2}}}
+    unused = {"type": "boolean", "$defs": {"a": {"type": "integer", "multipleOf": 2}}}
     fine(s.chat(response_format=structured(unused)))
     used = {**unused, "type": "array", "items": {"$ref": "#/$defs/a"}}
-    assert "minimum" in s.chat(response_format=structured(used))[1]["error"]["message"]
+    assert "multipleOf" in s.chat(response_format=structured(used))[1]["error"]["message"]
     refused(s.chat(response_format=structured({"type": "nothing"})), 400)
     refused(s.chat(response_format={"type": "xml"}), 400, "response_format.type")
     refused(s.chat(response_format={"type": "json_schema"}), 400)
