@@ -55,7 +55,7 @@ def content(answer):
 def models_are_listed(s):
     status, _, body = s.ask("GET", "/v1/models")
     assert status == 200 and body["object"] == "list"
-    assert set(body["data"][0]) == {"id", "object", "created", "owned_by", "images", "state", "memory_bytes"}
+    assert set(body["data"][0]) == {"id", "object", "created", "owned_by", "images", "embeddings", "state", "memory_bytes"}
     assert s.ask("GET", "/v1/models/bard")[2]["id"] == "bard"
     refused(s.ask("GET", "/v1/models/other")[::2], 404, code="model_not_found")
 
@@ -274,6 +274,14 @@ def absent_and_unknown_fields(s):
               "response_format": {"type": "text", "odd": 2}}
     assert sorted(s.ask("POST", CHAT, {**body, **inside})[1]["x-zrt-ignored-fields"].split(", ")) == [
         "response_format.odd", "stream_options.odd", "top_odd"]
+    call = {"id": "c", "type": "function", "function": {"name": "now", "arguments": "{}", "odd": 1}, "index": 0}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}]},
+                {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "noon"}]
+    choice = {"type": "function", "odd": 1, "function": {"name": "now", "odd": 2}}
+    status, fields, _ = s.ask("POST", CHAT, {**body, "messages": messages, "tools": [NOW], "tool_choice": choice})
+    assert status == 200 and sorted(fields["x-zrt-ignored-fields"].split(", ")) == [
+        "messages[0].content[0].cache_control", "messages[1].tool_calls[0].function.odd", "messages[1].tool_calls[0].index",
+        "tool_choice.function.odd", "tool_choice.odd"], fields
 
 
 @case
@@ -907,7 +915,9 @@ def embeddings(program, model):
         assert abs(sum(x * x for x in one) - 1) < 1e-3
         assert ask([1, 2, 3])["usage"]["prompt_tokens"] == 3
         fine(s.post("/v1/embeddings", {"model": "bard", "input": "a", "dimensions": len(one)}))
+        charged = s.metric("zrt_prompt_tokens_total")
         refused(s.post("/v1/embeddings", {"model": "bard", "input": "a", "dimensions": 7}), 400, "dimensions")
+        assert s.metric("zrt_prompt_tokens_total") == charged
         for bad in ("", [], [""], None, [[]], [1] * 300):
             assert s.post("/v1/embeddings", {"model": "bard", "input": bad})[0] == 400, bad
         refused(s.post("/v1/embeddings", {"model": "bard", "input": "a", "encoding_format": "hex"}), 400, "encoding_format")
