@@ -16,7 +16,7 @@ MOST = 256
 
 
 def figures(url, key):
-    """The sums of a replica's figures by name."""
+    """A replica's figures by name: sums over its models, and of what is a part of something the largest."""
     request = urllib.request.Request(url + "/metrics", headers={"Authorization": f"Bearer {key}"} if key else {})
     with urllib.request.urlopen(request, timeout=2) as answer:
         lines = answer.read().decode().splitlines()
@@ -24,7 +24,8 @@ def figures(url, key):
     for line in lines:
         if not line.startswith("#"):
             name, value = line.split("{")[0], line.rsplit(" ", 1)[1]
-            found[name] = found.get(name, 0.0) + float(value)
+            parts = found.get(name, 0.0), float(value)
+            found[name] = max(parts) if name.endswith("_perc") else sum(parts)
     return found
 
 

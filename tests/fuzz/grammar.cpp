@@ -4,6 +4,10 @@
 // covers: zrt/text/grammar/grammar.hpp 90
 // covers: zrt/text/grammar/left_recursion.hpp 90
 // covers: zrt/text/grammar/json_schema.hpp 90
+// covers: zrt/text/grammar/number_rules.hpp 90
+// covers: zrt/text/grammar/pattern_reader.hpp 90
+// covers: zrt/text/grammar/pattern_terms.hpp 90
+// covers: zrt/text/grammar/string_rules.hpp 90
 // max-len: 256
 #include <zrt/text/grammar/json_schema.hpp>
 #include <zrt/text/grammar/matcher.hpp>
@@ -19,7 +23,7 @@ namespace {
 using namespace zrt;
 using namespace zrt::text::grammar;
 
-constexpr std::array<std::string_view, 36> kTokens{"root ::= ",
+constexpr std::array<std::string_view, 44> kTokens{"root ::= ",
                                                    "a",
                                                    " | ",
                                                    "(",
@@ -54,6 +58,14 @@ constexpr std::array<std::string_view, 36> kTokens{"root ::= ",
                                                    "\"maxLength\":3",
                                                    "\"format\":\"date\"",
                                                    "\"required\":[\"a\"]",
+                                                   "\"pattern\":\"",
+                                                   "\"minimum\":",
+                                                   "\"exclusiveMaximum\":",
+                                                   "(?=",
+                                                   "(?!",
+                                                   "\\\\d",
+                                                   "^",
+                                                   "$",
                                                    "true"};
 
 std::vector<std::string> good_texts() {
@@ -88,6 +100,16 @@ std::vector<std::string> good_texts() {
       R"({"$ref":"#/$defs/a","$defs":{"a":{"$id":"x","type":"string"}}})",
       R"({"$ref":"#/$defs/~a"})",
       R"({"properties":{"a":{"$id":"x"}}})",
+      R"({"type":"integer","minimum":-9007199254740991,"exclusiveMaximum":105,"multipleOf":1})",
+      R"({"anyOf":[{"type":"number","exclusiveMinimum":0},{"type":"number","minimum":-2.0,"maximum":1},{"type":"number","exclusiveMaximum":0}]})",
+      R"({"type":"integer","minimum":-1e30,"maximum":99999999999999999999,"uniqueItems":false,"propertyNames":{"type":"string"}})",
+      R"({"type":"integer","exclusiveMinimum":2.5,"maximum":"5"})",
+      R"({"type":"number","minimum":0.5,"exclusiveMinimum":1})",
+      R"({"type":"integer","minimum":3,"maximum":2})",
+      R"({"type":"string","pattern":"^(?:[a-c\\d]|\\u00e9\\x41){1,3}(?<n>x|\\W?)+.*$|[^\\S\\n]","minLength":1,"maxLength":9})",
+      R"({"type":"string","pattern":"^P(?!.*W)(?=\\d|T$)(\\d+Y)?(T(?=\\d).{2,}?)?$","format":"own"})",
+      R"({"type":"string","pattern":"^\\/\\\"[\\]\\b]\\S$","format":"uri"})",
+      R"({"type":"string","pattern":"(a)\\1(?<=b)(?i)a{3,2}[z-a]\\ud800$b","format":"ipv6"})",
   };
 }
 

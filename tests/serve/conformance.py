@@ -55,7 +55,7 @@ def content(answer):
 def models_are_listed(s):
     status, _, body = s.ask("GET", "/v1/models")
     assert status == 200 and body["object"] == "list"
-    assert set(body["data"][0]) == {"id", "object", "created", "owned_by", "images", "state", "memory_bytes"}
+    assert set(body["data"][0]) == {"id", "object", "created", "owned_by", "images", "embeddings", "state", "memory_bytes"}
     assert s.ask("GET", "/v1/models/bard")[2]["id"] == "bard"
     refused(s.ask("GET", "/v1/models/other")[::2], 404, code="model_not_found")
 
@@ -309,6 +309,15 @@ def absent_and_unknown_fields(s):
               "response_format": {"type": "text", "odd": 2}}
     assert sorted(s.ask("POST", CHAT, {**body, **inside})[1]["x-zrt-ignored-fields"].split(", ")) == [
         "response_format.odd", "stream_options.odd", "top_odd"]
+    call = {"id": "c", "type": "function", "function": {"name": "now", "arguments": "{}", "odd": 1}, "index": 0}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}]},
+                {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "noon"}]
+    choice = {"type": "function", "odd": 1, "function": {"name": "now", "odd": 2}}
+    status, fields, _ = s.ask("POST", CHAT, {**body, "messages": messages, "tools": [NOW], "tool_choice": choice})
+    named = fields["x-zrt-ignored-fields"].replace("%5B", "[").replace("%5D", "]")
+    assert status == 200 and sorted(named.split(", ")) == [
+        "messages[0].content[0].cache_control", "messages[1].tool_calls[0].function.odd", "messages[1].tool_calls[0].index",
+        "tool_choice.function.odd", "tool_choice.odd"], fields
 
 
 @case
@@ -645,15 +654,28 @@ def answers_that_match(s):
 
 
 @case
+def bounds_and_patterns(s):
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": -3, "maximum": 12}, "x": {"type": "number", "minimum": 0, "maximum": 1},
+                                               "p": {"type": "string", "pattern": "^[a-f]{2}-\\d$"}, "d": {"type": "string", "format": "date"}},
+              "required": ["n", "x", "p", "d"], "additionalProperties": False}
+    for seed in range(8):
+        choice = fine(s.chat(response_format=structured(schema), max_tokens=200, seed=seed, temperature=1.5))["choices"][0]
+        assert choice["finish_reason"] == "stop", choice
+        value = json.loads(choice["message"]["content"])
+        assert -3 <= value["n"] <= 12 and 0 <= value["x"] <= 1 and re.fullmatch("[a-f]{2}-[0-9]", value["p"]), value
+        assert re.fullmatch("[0-9]{4}-[01][0-9]-[0-3][0-9]", value["d"]), value
+
+
+@case
 def schemas_that_are_refused(s):
-    refused(s.chat(response_format=structured({"type": "object", "properties": {"a": {"type": "integer", "minimum": 2}}})),
+    refused(s.chat(response_format=structured({"type": "object", "properties": {"a": {"type": "integer", "multipleOf": 2}}})),
             400, "response_format")
-    assert "pattern" in s.chat(response_format=structured({"type": "string", "pattern": "a"}))[1]["error"]["message"]
+    assert "pattern" in s.chat(response_format=structured({"type": "string", "pattern": "(a)\\1"}))[1]["error"]["message"]
     # A definition that nothing refers to says nothing of the answer.
-    unused = {"type": "boolean", "$defs": {"a": {"type": "integer", "minimum": 2}}}
+    unused = {"type": "boolean", "$defs": {"a": {"type": "integer", "multipleOf": 2}}}
     fine(s.chat(response_format=structured(unused)))
     used = {**unused, "type": "array", "items": {"$ref": "#/$defs/a"}}
-    assert "minimum" in s.chat(response_format=structured(used))[1]["error"]["message"]
+    assert "multipleOf" in s.chat(response_format=structured(used))[1]["error"]["message"]
     refused(s.chat(response_format=structured({"type": "nothing"})), 400)
     refused(s.chat(response_format={"type": "xml"}), 400, "response_format.type")
     refused(s.chat(response_format={"type": "json_schema"}), 400)
@@ -930,7 +952,9 @@ def embeddings(program, model):
         assert abs(sum(x * x for x in one) - 1) < 1e-3
         assert ask([1, 2, 3])["usage"]["prompt_tokens"] == 3
         fine(s.post("/v1/embeddings", {"model": "bard", "input": "a", "dimensions": len(one)}))
+        charged = s.metric("zrt_prompt_tokens_total")
         refused(s.post("/v1/embeddings", {"model": "bard", "input": "a", "dimensions": 7}), 400, "dimensions")
+        assert s.metric("zrt_prompt_tokens_total") == charged
         for bad in ("", [], [""], None, [[]], [1] * 300):
             assert s.post("/v1/embeddings", {"model": "bard", "input": bad})[0] == 400, bad
         refused(s.post("/v1/embeddings", {"model": "bard", "input": "a", "encoding_format": "hex"}), 400, "encoding_format")

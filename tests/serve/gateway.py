@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """HAProxy in front of two replicas, as docs/scaling.md has it: python3 gateway.py ZRT MODEL"""
 import contextlib
+import http.server
+import importlib.util
 import json
 import os
 import shutil
@@ -9,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from server import Server, events_of, run_all
@@ -182,7 +185,29 @@ def replicas_leave_without_an_error(program, model):
         assert taken(staying) >= 30 and leaving.process.wait(timeout=30) == 0
 
 
-CASES = {case.__name__: case for case in (requests_are_spread, sessions_stay, weights_follow_the_load, full_replicas_pass_requests_on,
+def full_pages_of_two_models_are_no_load(_program, _model):
+    """Each of two models has 60 % of its pages in use: the fuller one counts, not both together."""
+    class Figures(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            text = "".join(f'zrt_{name}{{model="{model}"}} {value}\n' for model, running in (("a", 1), ("b", 0)) for name, value in (
+                ("num_requests_running", running), ("num_requests_waiting", 0), ("slots", 8), ("kv_cache_usage_perc", 0.6)))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_):  # pylint: disable=arguments-differ
+            pass
+    spec = importlib.util.spec_from_file_location("weights", os.path.join(EXAMPLE, "weights.py"))
+    weights = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(weights)
+    with http.server.HTTPServer(("127.0.0.1", 0), Figures) as server:
+        threading.Thread(target=server.handle_request).start()
+        found = weights.figures(f"http://127.0.0.1:{server.server_port}", None)
+    assert found["zrt_slots"] == 16 and found["zrt_kv_cache_usage_perc"] == 0.6, found
+    assert weights.weight_of(found) == 241, weights.weight_of(found)
+
+
+CASES = {case.__name__: case for case in (full_pages_of_two_models_are_no_load, requests_are_spread, sessions_stay, weights_follow_the_load, full_replicas_pass_requests_on,
                                           replicas_leave_without_an_error)}
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 
+from adapters import write_adapter
 from images import Images, noise, reads
 from server import Server
 
@@ -285,6 +286,38 @@ def two_tabs(b, url):
 
 
 
+def several_models(b, folder, program, model):
+    """One that gives vectors is not offered; of the others and their adapters one is chosen, by keys too."""
+    with tempfile.TemporaryDirectory() as files:
+        encoder, adapter = os.path.join(files, "encoder.gguf"), os.path.join(files, "king.gguf")
+        subprocess.run([program, "make-model", "--arch", "bert", "--shape", "tiny", "--type", "q8_0", "--out", encoder], check=True,
+                       stdout=subprocess.DEVNULL)
+        write_adapter(adapter, seed=3)
+        with Server(program, [f"encoder={encoder}", f"bard={model}"], "--context", "256", "--adapter", f"bard:king={adapter}") as s:
+            _, _, listed = s.ask("GET", "/v1/models")
+            assert [one["embeddings"] for one in listed["data"]] == [True, False, False], listed
+            b.size(1100, 760)
+            b.call("Page.navigate", url=f"http://127.0.0.1:{s.port}/")
+            b.wait("document.querySelector('#models')?.value === 'bard' && !at('models').hidden && at('model').hidden")
+            assert b.run("[...at('models').options].map(one => one.value).join()") == "bard,king"
+            b.run("at('max_tokens').value = 5; at('max_tokens').onchange(); at('models').focus()")
+            b.key("ArrowDown", 40)
+            b.wait("model === 'king' && /king/.test(at('log').textContent)")
+            b.picture(folder, "models")
+            before = s.metric("zrt_requests_total")
+            b.run("at('text').focus()")
+            b.type("Who is there?")
+            b.key("Enter", 13, text="\r")
+            b.wait(f"!running && /tokens/.test({LAST}.querySelector('.note')?.textContent)")
+            assert s.metric("zrt_requests_total") == before + 1 and "king" in s.ask("GET", "/metrics")[2].decode()
+            b.size(375, 720, mobile=True)
+            assert b.run("document.documentElement.scrollWidth <= 375 && at('models').getBoundingClientRect().width > 40")
+            b.picture(folder, "models-phone")
+            b.size(1100, 760)
+            b.call("Page.reload")
+            b.wait("document.querySelector('#models')?.value === 'king' && model === 'king'")
+
+
 def images(b, folder, program):
     """A model with an encoder is shown images; they are shown in the chat, and leave with the tab."""
     assert b.run("at('attach').hidden"), "a model that reads text alone"
@@ -368,6 +401,7 @@ def main(program, model, folder=None):
             two_tabs(b, url)
             if reads(program):
                 images(b, folder, program)
+            several_models(b, folder, program, model)
             with_keys(b, folder, program, model)
             assert not b.problems, b.problems
         finally:

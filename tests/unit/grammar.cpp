@@ -356,8 +356,8 @@ TEST(Grammar, WritesWhatASchemaAllows) {
   EXPECT_FALSE(schema_allows(R"({"type":"array","minItems":1,"items":{"type":"null"}})", "[]"));
   EXPECT_TRUE(schema_allows(R"({"additionalProperties":{"type":"integer"}})", R"({"a":1,"b":2})"));
   EXPECT_FALSE(schema_allows(R"({"additionalProperties":{"type":"integer"}})", R"({"a":"1"})"));
-  EXPECT_TRUE(schema_allows(R"({"type":"string","format":"date-time"})", "\"2026-07-31T12:00:00Z\"") == false);
-  EXPECT_TRUE(schema_allows(R"({"type":"string","format":"date-time"})", "\"2026-07-28T12:00:00Z\""));
+  EXPECT_TRUE(schema_allows(R"({"type":"string","format":"date-time"})", "\"2026-07-31T12:00:00Z\""));
+  EXPECT_FALSE(schema_allows(R"({"type":"string","format":"date-time"})", "\"2026-06-31T12:00:00Z\""));
 }
 
 TEST(Grammar, NamesTheKeywordThatASchemaMayNotHave) {
@@ -365,8 +365,8 @@ TEST(Grammar, NamesTheKeywordThatASchemaMayNotHave) {
     const auto g = read_json_schema(schema);
     return g ? std::string("read") : std::string(g.error().text());
   };
-  for (const char* keyword : {"pattern", "not", "if", "patternProperties", "uniqueItems", "contains", "multipleOf",
-                              "minimum", "allOf", "dependentRequired", "x-own"}) {
+  for (const char* keyword : {"pattern", "not", "if", "patternProperties", "uniqueItems", "contains", "allOf",
+                              "dependentRequired", "x-own"}) {
     const std::string schema =
         std::string(R"({"type":"object","properties":{"a":{"type":"integer",")") + keyword + R"(":1}}})";
     EXPECT_NE(text(schema).find(std::string("the keyword ") + keyword + " is not honoured"), std::string::npos)
@@ -377,7 +377,7 @@ TEST(Grammar, NamesTheKeywordThatASchemaMayNotHave) {
   EXPECT_NE(text(R"({"$ref":"#"})").find("begins with itself"), std::string::npos);
   EXPECT_NE(text(R"({"type":"object","properties":{},"required":["a"]})").find("which required does"),
             std::string::npos);
-  EXPECT_NE(text(R"({"type":"string","format":"email"})").find("the format email"), std::string::npos);
+  EXPECT_NE(text(R"({"type":"string","format":"regex"})").find("the format regex"), std::string::npos);
   EXPECT_NE(text(R"({"type":"array","maxItems":100000})").find("maxItems"), std::string::npos);
   EXPECT_NE(text("{").find("JSON: expected"), std::string::npos);
   EXPECT_EQ(text(R"({"title":"t","description":"d","type":"integer"})"), "read");

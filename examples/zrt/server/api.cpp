@@ -339,7 +339,8 @@ Json Api::model_json(const ServedModel& model, const Tenant& asks) const {
             {"object", "model"},
             {"created", model.created},
             {"owned_by", "zrt"},
-            {"images", model.images.has_value()}};
+            {"images", model.images.has_value()},
+            {"embeddings", model.embeds}};
   if (!asks.admin) return json;
   const zrt::ModelReport report = services_.metrics.loads()[static_cast<std::size_t>(model.place)].report;
   json["state"] = state_of(report);

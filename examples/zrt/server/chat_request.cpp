@@ -15,10 +15,11 @@ namespace chats = zrt::text::chat;
 
 constexpr std::size_t kMostMessages = 4096;
 
-/// Looks at the parts of messages, and takes out their images.
+/// Looks at the parts of messages, and takes out their images. Appends the paths of fields that are not known to
+/// `ignored`.
 class PartReader {
  public:
-  explicit PartReader(const ServedModel& model) : model_(model) {}
+  PartReader(const ServedModel& model, std::vector<std::string>& ignored) : model_(model), ignored_(ignored) {}
 
   void read(const Json& part, const std::string& where, const std::string& role) {
     Fields fields(expect_object(part, where), where);
@@ -28,17 +29,22 @@ class PartReader {
     };
     if (type == "refusal" && role != "assistant") refuse("which only an assistant's message has");
     // A part says what it is, and has a text under that name.
-    if (type == "text" || type == "refusal")
-      return (void)expect_text(fields.required(type.c_str()), where + "." + type);
+    if (type == "text" || type == "refusal") {
+      (void)expect_text(fields.required(type.c_str()), where + "." + type);
+      return fields.name_unknown(ignored_);
+    }
     if (type != "image_url") refuse(model_.images ? "expected text or image_url" : "this model reads text alone");
     if (!model_.images) refuse("but the model reads text alone: it is served without an encoder of images (--mmproj)");
     if (role != "user") refuse("which only a user's message has");
     images_.push_back(read_image_part(fields, *model_.images, pixels_));
+    fields.name_unknown(ignored_);
   }
+  [[nodiscard]] std::vector<std::string>& ignored() { return ignored_; }
   [[nodiscard]] std::vector<RequestImage> take() { return std::move(images_); }
 
  private:
   const ServedModel& model_;
+  std::vector<std::string>& ignored_;
   std::vector<RequestImage> images_;
   std::uint64_t pixels_ = 0;
 };
@@ -55,7 +61,7 @@ void check_content(const Json& message, const std::string& path, const std::stri
   for (const Json& part : expect_list(*found, at)) parts.read(part, element_path(at, index++), role);
 }
 
-void check_calls(const Json& calls, const std::string& path) {
+void check_calls(const Json& calls, const std::string& path, std::vector<std::string>& ignored) {
   std::size_t index = 0;
   for (const Json& call : expect_list(calls, path)) {
     const std::string where = element_path(path, index++);
@@ -65,6 +71,9 @@ void check_calls(const Json& calls, const std::string& path) {
     (void)expect_text(function.required("name"), where + ".function.name");
     const Json* arguments = function.find("arguments");
     if (arguments != nullptr && !arguments->is_object()) (void)expect_text(*arguments, where + ".function.arguments");
+    fields.ignore({"type"});
+    fields.name_unknown(ignored);
+    function.name_unknown(ignored);
   }
 }
 
@@ -76,7 +85,7 @@ void check_message(const Json& message, const std::string& path, PartReader& par
     throw bad_field(path + ".role",
                     "'" + path + ".role' is '" + role + "', expected developer, system, user, assistant or tool");
   const Json* calls = role == "assistant" ? fields.find("tool_calls") : nullptr;
-  if (calls != nullptr) check_calls(*calls, path + ".tool_calls");
+  if (calls != nullptr) check_calls(*calls, path + ".tool_calls", parts.ignored());
   check_content(message, path, role, parts);
   (void)fields.text("name");
   if (role == "tool") (void)fields.text("tool_call_id");
@@ -268,7 +277,7 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model, 
   Asked choice;
   read_model(fields, model, choice, request);
   refuse_what_is_not_done(fields);
-  PartReader parts(model);
+  PartReader parts(model, request.ignored);
   const Json messages = read_messages(fields, parts);
   request.images = parts.take();
   if (!request.images.empty() && !model.chat_template->abilities().image_parts)
@@ -276,7 +285,7 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model, 
   const std::size_t count = read_generation_fields(fields, model, choice, request);
   read_log_probabilities(fields, model, choice, request);
   const auto most = read_most_tokens(fields);
-  const Tools tools = read_tools(fields);
+  const Tools tools = read_tools(fields, request.ignored);
   read_grammar(fields, tools, model, owner, choice, request);
   const chats::ChatPrompt prompt = render(messages, tools, fields, model);
   request.prompt_text = prompt.view();

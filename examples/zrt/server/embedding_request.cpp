@@ -18,6 +18,12 @@ std::string bytes_of(std::span<const float> numbers) {
   return out;
 }
 
+void check_dimensions(const EmbeddingRequest& request, std::uint32_t width) {
+  if (request.dimensions && *request.dimensions != static_cast<std::int64_t>(width))
+    throw bad_field("dimensions", "'dimensions' is " + std::to_string(*request.dimensions) + ", the model gives " +
+                                      std::to_string(width));
+}
+
 }  // namespace
 
 EmbeddingRequest read_embedding_request(const Json& body, const ServedModel& model) {
@@ -38,15 +44,14 @@ EmbeddingRequest read_embedding_request(const Json& body, const ServedModel& mod
     throw bad_field("encoding_format", "'encoding_format' is '" + format + "', expected float or base64");
   request.base64 = format == "base64";
   request.dimensions = fields.integer("dimensions", 1, INT32_MAX);
+  if (model.width != 0) check_dimensions(request, model.width);
   fields.ignore({"user"});
   request.ignored = fields.unknown();
   return request;
 }
 
 Json embedding_answer(const EmbeddingRequest& request, const TextVectors& found, const ServedModel& model) {
-  if (request.dimensions && *request.dimensions != static_cast<std::int64_t>(found.width))
-    throw bad_field("dimensions", "'dimensions' is " + std::to_string(*request.dimensions) + ", the model gives " +
-                                      std::to_string(found.width));
+  check_dimensions(request, found.width);
   Json data = Json::array();
   std::uint64_t tokens = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {

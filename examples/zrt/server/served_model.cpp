@@ -38,6 +38,7 @@ zrt::Result<std::unique_ptr<ServedModel>> served_model(const Model& model, std::
   served->context = model.context();
   served->embeds = model.config().embeddings;
   served->pooling = pooling_of(model.config());
+  if (served->pooling != zrt::Pooling::rank) served->width = model.config().width;
   if (served->tokenizer == nullptr) return zrt::fail(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary");
   served->vocabulary = static_cast<std::uint32_t>(served->tokenizer->vocab_size());
   auto trie = zrt::text::grammar::TokenTrie::make(*served->tokenizer);

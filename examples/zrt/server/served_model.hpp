@@ -43,6 +43,7 @@ struct ServedModel {
   std::uint32_t vocabulary = 0;
   bool embeds = false;                        ///< it gives vectors, not text
   zrt::Pooling pooling = zrt::Pooling::last;  ///< of those vectors
+  std::uint32_t width = 0;                    ///< of those vectors; of scores of labels it is not known before
   std::optional<zrt::text::chat::ChatTemplate> chat_template{};
   const zrt::text::chat::ReplyFormat* format = nullptr;
   std::unique_ptr<GrammarCache> grammars{};

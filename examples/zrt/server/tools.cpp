@@ -34,7 +34,7 @@ bool has_tool(const Json& list, std::string_view name) {
   return std::any_of(list.begin(), list.end(), [&](const Json& tool) { return tool["function"]["name"] == name; });
 }
 
-void read_choice(const Json& choice, Tools& tools) {
+void read_choice(const Json& choice, Tools& tools, std::vector<std::string>& ignored) {
   if (choice.is_string()) {
     const std::string& word = choice.get_ref<const std::string&>();
     if (word == "none") tools.list = Json::array();
@@ -47,6 +47,8 @@ void read_choice(const Json& choice, Tools& tools) {
     throw bad_field("tool_choice.type", "'tool_choice.type' is not function, the only one that is known");
   Fields function(expect_object(fields.required("function"), "tool_choice.function"), "tool_choice.function");
   tools.name = expect_text(function.required("name"), "tool_choice.function.name");
+  fields.name_unknown(ignored);
+  function.name_unknown(ignored);
   tools.forced = true;
   if (!has_tool(tools.list, tools.name))
     throw bad_field("tool_choice", "'tool_choice' names '" + tools.name + "', which is none of the tools");
@@ -83,7 +85,7 @@ Json parameters_of(const Json& tool) {
 
 }  // namespace
 
-Tools read_tools(Fields& fields) {
+Tools read_tools(Fields& fields, std::vector<std::string>& ignored) {
   Tools tools;
   if (const Json* list = fields.find("tools")) {
     if (expect_list(*list, "tools").size() > kMostTools)
@@ -103,7 +105,7 @@ Tools read_tools(Fields& fields) {
   if (choice == nullptr) return tools;
   if (tools.list.empty() && *choice != "none" && *choice != "auto")
     throw bad_field("tool_choice", "'tool_choice' asks for a call, and there are no tools");
-  read_choice(*choice, tools);
+  read_choice(*choice, tools, ignored);
   return tools;
 }
 

@@ -16,8 +16,9 @@ struct Tools {
   bool parallel = true;
 };
 
-/// Reads tools, tool_choice and parallel_tool_calls. Throws ApiError.
-[[nodiscard]] Tools read_tools(Fields& fields);
+/// Reads tools, tool_choice and parallel_tool_calls. Appends the paths of fields within them that are not known to
+/// `ignored`. Throws ApiError.
+[[nodiscard]] Tools read_tools(Fields& fields, std::vector<std::string>& ignored);
 
 /// Those of the tools whose functions are strict.
 [[nodiscard]] Tools strict_ones(const Tools& tools);

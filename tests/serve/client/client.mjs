@@ -121,6 +121,31 @@ const cases = {
     // An answer that is cut is no answer of the schema.
     await assert.rejects(client.chat.completions.parse({ ...body, max_tokens: 2 }), OpenAI.LengthFinishReasonError);
   },
+  async "parses kinds of numbers and texts by schemas of zod"() {
+    const kinds = { int: z.int(), count: z.number().int().min(-5).max(17), positive: z.number().positive(), nonnegative: z.number().nonnegative(),
+      negative: z.number().negative(), fraction: z.number().min(0).max(1), uuid: z.uuid(), email: z.email(), moment: z.iso.datetime(),
+      offset: z.iso.datetime({ offset: true }), date: z.iso.date(), time: z.iso.time(), duration: z.iso.duration(), address: z.ipv4(),
+      url: z.url(), code: z.string().regex(/^[A-Z]{2}\d{3}$/), word: z.string().min(2).max(8).lowercase(), few: z.array(z.int()).min(1).max(2) };
+    const whole = { ...asked, max_tokens: 240, temperature: 0.5 };
+    for (const [name, kind] of Object.entries(kinds)) {
+      const Answer = z.object({ value: kind });
+      for (let seed = 1; seed <= 3; ++seed) {
+        const body = { ...whole, seed, response_format: zodResponseFormat(Answer, "answer") };
+        const answer = await client.chat.completions.create(body);
+        // A text without a limit may be cut by the limit of tokens: what was read so far is its beginning.
+        if (answer.choices[0].finish_reason === "length") continue;
+        const parsed = (await client.chat.completions.parse(body)).choices[0].message.parsed;
+        assert.deepEqual(Answer.parse(parsed), parsed, name);
+      }
+    }
+    const Count = z.object({ count: z.number().int() });
+    const tools = [zodFunction({ name: "count", parameters: Count })];
+    const call = { ...whole, tools, tool_choice: "required", parallel_tool_calls: false };
+    const told = (await client.chat.completions.parse(call)).choices[0].message.tool_calls[0].function.parsed_arguments;
+    assert.deepEqual(Count.parse(told), told);
+    // With auto the schema of a strict tool is checked too.
+    assert.equal((await client.chat.completions.create({ ...asked, tools })).usage.completion_tokens, 8);
+  },
   async "leaves a stream"() {
     const stream = await client.chat.completions.create({ ...asked, max_tokens: 200, stream: true });
     for await (const chunk of stream) if (chunk.choices[0].delta.content) break;

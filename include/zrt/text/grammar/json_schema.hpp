@@ -5,7 +5,9 @@
 #include <zrt/text/chat/json.hpp>
 #include <zrt/text/grammar/disjoint_schemas.hpp>
 #include <zrt/text/grammar/gbnf.hpp>
+#include <zrt/text/grammar/number_rules.hpp>
 #include <zrt/text/grammar/shared_literals.hpp>
+#include <zrt/text/grammar/string_rules.hpp>
 
 namespace zrt::inline ZRT_ABI::text::grammar {
 
@@ -33,6 +35,7 @@ class SchemaWriter {
         root_(root),
         out_(values.allocator(), kMostGrammarBytes),
         disjoint_(values, root),
+        strings_(values.allocator()),
         referenced_(values.allocator()) {}
 
   [[nodiscard]] Result<String> write() noexcept {
@@ -50,8 +53,10 @@ class SchemaWriter {
 ws ::= | " " | "\n" [ \t]{0,32}
 char ::= [^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" ([0-9a-cA-Ce-fE-F] [0-9a-fA-F] | [dD] [0-7]) [0-9a-fA-F]{2})
 string ::= "\"" char* "\""
-int ::= "-"? ("0" | [1-9] [0-9]{0,15})
-number ::= int ("." [0-9]{1,16})? ([eE] [-+]? [0-9]{1,2})?
+int ::= "0" | "-"? [1-9] [0-9]{0,15}
+fraction ::= "." [0-9]{1,16}
+above-zero ::= "." "0"{0,15} [1-9] [0-9]{0,15}
+number ::= "-"? ("0" | [1-9] [0-9]{0,15}) fraction? ([eE] [-+]? [0-9]{1,2})?
 boolean ::= "true" | "false"
 value ::= object | array | string | number | boolean | "null"
 member ::= string ws ":" ws value
@@ -69,7 +74,7 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
   [[nodiscard]] std::string_view text(const Value& schema, std::string_view key) noexcept {
     const Value v = values_.get(schema, key);
     if (!v.is(Kind::undefined) && !v.is_string()) fault("expected a text as ", key);
-    return v.text;
+    return v.string_or_empty();
   }
   /// A count, or -1 where there is none.
   [[nodiscard]] std::int64_t count(const Value& schema, std::string_view key) noexcept {
@@ -105,8 +110,30 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
       bool known = false;
       for (const std::string_view k : silent) known = known || entry.key.text == k;
       for (const std::string_view k : keywords) known = known || entry.key.text == k;
+      known = known || says_nothing(entry.key.text, entry.value);
       if (!known) return fault("the keyword ", entry.key.text, " is not honoured in ", form);
     }
+  }
+
+  /// Whether a keyword that is not honoured allows every value.
+  [[nodiscard]] bool says_nothing(std::string_view keyword, const Value& value) noexcept {
+    constexpr std::string_view if_false[] = {"uniqueItems", "nullable", "exclusiveMinimum", "exclusiveMaximum", "not"};
+    constexpr std::string_view if_true[] = {"unevaluatedProperties", "unevaluatedItems", "propertyNames"};
+    constexpr std::string_view if_zero[] = {"minProperties", "minItems", "minLength"};
+    constexpr std::string_view if_empty[] = {"patternProperties", "dependentRequired", "dependentSchemas",
+                                             "propertyNames"};
+    const auto is_one = [&](Span<const std::string_view> names) {
+      bool any = false;
+      for (const std::string_view name : names) any = any || name == keyword;
+      return any;
+    };
+    if (value.is(Kind::boolean)) return value.integer == 0 ? is_one(if_false) : is_one(if_true);
+    if (value.is(Kind::integer)) return value.integer == 0 && is_one(if_zero);
+    const Span<const Entry> entries = values_.entries(value);
+    // Every name is a string.
+    if (keyword == "propertyNames" && entries.size() == 1 && entries[0].key.text == "type")
+      return entries[0].value.string_or_empty() == "string";
+    return value.is_dict() && entries.empty() && is_one(if_empty);
   }
 
   /// What is wrong wherever it stands, also beside a type that it says nothing about.
@@ -155,14 +182,19 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
       if (values_.find(s, key) != nullptr) return "object";
     for (const std::string_view key : {"items", "prefixItems", "minItems", "maxItems"})
       if (values_.find(s, key) != nullptr) return "array";
+    for (const std::string_view key : {"minLength", "maxLength", "pattern", "format"})
+      if (values_.find(s, key) != nullptr) return "string";
+    for (const std::string_view key : kNumberKeywords)
+      if (values_.find(s, key) != nullptr) return "number";
     return "";
   }
   void write_type(const Value& s, std::string_view type, std::uint32_t depth, TextBuilder& out) noexcept {
     if (type == "object") return write_object(s, depth, out);
     if (type == "array") return write_array(s, depth, out);
     if (type == "string") return write_string(s, out);
+    if (type == "integer" || type == "number") return write_number(s, type, out);
     constexpr std::pair<std::string_view, std::string_view> plain[] = {
-        {"", "value"}, {"integer", "int"}, {"number", "number"}, {"boolean", "boolean"}, {"null", "\"null\""}};
+        {"", "value"}, {"boolean", "boolean"}, {"null", "\"null\""}};
     for (const auto& [name, rule] : plain) {
       if (name != type) continue;
       allow(s, {"type"}, type.empty() ? "a schema without a type" : type);
@@ -194,6 +226,8 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
         {"format", "string"},     {"pattern", "string"}};
     for (const auto& [k, t] : of)
       if (k == keyword) return t == type;
+    for (const std::string_view k : kNumberKeywords)
+      if (k == keyword) return type == "integer" || type == "number";
     return true;
   }
 
@@ -305,17 +339,54 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
   }
 
   void write_string(const Value& s, TextBuilder& out) noexcept {
-    allow(s, {"type", "minLength", "maxLength", "format"}, "string");
-    if (values_.find(s, "format") != nullptr) {
-      allow(s, {"type", "format"}, "a string with format");
-      return write_format(text(s, "format"), out);
-    }
+    allow(s, {"type", "minLength", "maxLength", "format", "pattern"}, "string");
     const std::int64_t least = count(s, "minLength");
     const std::int64_t most = count(s, "maxLength");
+    const StringForm form{.pattern = text(s, "pattern"),
+                          .has_pattern = values_.find(s, "pattern") != nullptr,
+                          .format = text(s, "format"),
+                          .least = static_cast<std::uint32_t>(least < 0 ? 0 : least),
+                          .most = most < 0 ? kEndless : static_cast<std::uint32_t>(most)};
+    if (values_.find(s, "format") != nullptr && form.format.empty()) fault("expected a name as format");
+    if (ok_ && (form.has_pattern || !form.format.empty())) return write_form(form, out);
     if (least < 0 && most < 0) return void(out << "string");
     out << "\"\\\"\" char";
     write_range(least < 0 ? 0 : least, most, out);
     out << " \"\\\"\"";
+  }
+  void write_form(const StringForm& form, TextBuilder& out) noexcept {
+    auto number = strings_.write(form, out_);
+    if (number) return void(out << "\"\\\"\" p" << std::int64_t{*number} << "-0");
+    if (number.error().code() == Errc::out_of_memory) return keep(std::unexpected<Error>(number.error()));
+    fault(number.error().text());
+  }
+
+  // --- numbers ---------------------------------------------------------------------------------------
+
+  static constexpr std::string_view kNumberKeywords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+                                                         "multipleOf"};
+
+  void write_number(const Value& s, std::string_view type, TextBuilder& out) noexcept {
+    allow(s, {"type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}, type);
+    const Value step = values_.get(s, "multipleOf");
+    const bool steps = !step.is(Kind::undefined);
+    if (steps && !(step.is_number() && !step.is(Kind::boolean) && step.as_real() == 1.0))
+      return fault("the keyword multipleOf is not honoured in ", type, ", but for 1");
+    const bool whole = type == "integer" || steps;
+    NumberRange range;
+    bool bounded = false;
+    for (const NumberBound& bound : kNumberBounds) {
+      const Value* value = values_.find(s, bound.keyword);
+      // In schemas before draft 6 false says that the bound itself is meant, as it is anyway.
+      if (value == nullptr || says_nothing(bound.keyword, *value)) continue;
+      bounded = true;
+      if (const std::string_view expected = range.narrow(*value, bound, whole); !expected.empty())
+        return fault("the keyword ", bound.keyword, " is honoured in ", type, " for ", expected, " alone");
+    }
+    range.bound_lengths();
+    if (!bounded) return void(out << (whole ? "int" : "number"));
+    if (range.empty()) return fault("expected a minimum and a maximum with a number of 64 bits between them");
+    whole ? write_wholes(range, out) : write_numbers(range, out);
   }
   void write_range(std::int64_t least, std::int64_t most, TextBuilder& out) noexcept {
     if (most >= 0 && most < least)
@@ -324,25 +395,6 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     if (most >= 0) out << most;
     out << '}';
   }
-  void write_format(std::string_view format, TextBuilder& out) noexcept {
-    constexpr std::string_view date = R"([0-9]{4} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8]))";
-    constexpr std::string_view time =
-        R"(([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,9})? ("Z" | [-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9]))";
-    constexpr std::string_view uuid = R"([0-9a-f]{8} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{12})";
-    out << "\"\\\"\" ";
-    if (format == "date")
-      out << date;
-    else if (format == "time")
-      out << time;
-    else if (format == "date-time")
-      out << date << " \"T\" " << time;
-    else if (format == "uuid")
-      out << uuid;
-    else
-      fault("the format ", format, " is not honoured, expected date, time, date-time or uuid");
-    out << " \"\\\"\"";
-  }
-
   void write_array(const Value& s, std::uint32_t depth, TextBuilder& out) noexcept {
     allow(s, {"type", "items", "prefixItems", "minItems", "maxItems"}, "array");
     const std::int64_t least = count(s, "minItems");
@@ -448,6 +500,7 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
   Value root_;
   TextBuilder out_;
   DisjointSchemas disjoint_;
+  StringRules strings_;
   Vector<Reference> referenced_;
   std::uint32_t rules_ = 0;
   std::uint32_t objects_ = 0;
