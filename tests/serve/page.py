@@ -309,7 +309,7 @@ def several_models(b, folder, program, model):
             b.type("Who is there?")
             b.key("Enter", 13, text="\r")
             b.wait(f"!running && /tokens/.test({LAST}.querySelector('.note')?.textContent)")
-            assert s.metric("zrt_requests_total") == before + 1 and "king" in s.ask("GET", "/metrics")[2].decode()
+            assert s.metric("zrt_requests_total") == before + 1
             b.size(375, 720, mobile=True)
             assert b.run("document.documentElement.scrollWidth <= 375 && at('models').getBoundingClientRect().width > 40")
             b.picture(folder, "models-phone")
