@@ -364,7 +364,7 @@ TEST_P(SeveralTenantsOfGoldenModels, GetTheTokensThatEachRequestGetsAlone) {
       std::filesystem::path(ZRT_SHARED_DIR) / "golden" / "arch" / (std::string(name) + ".gguf");
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
   Canary canary([&](const EngineOptions& o) { return test::open_engine(On::cpu, file.string(), o); }, 64, 4);
-  canary.run(requests_to_run(300));
+  canary.run(requests_to_run(500));
   canary.check_events(drafts);
 }
 
