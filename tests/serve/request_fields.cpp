@@ -82,7 +82,8 @@ TEST(RequestFields, CallsOfToolsAreASchema) {
       {"type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}, "$defs": {"y": {"type": "string"}}}}},
     {"type": "function", "function": {"name": "g"}}], "tool_choice": "required"})");
   Fields fields(body);
-  const Tools tools = read_tools(fields);
+  std::vector<std::string> ignored;
+  const Tools tools = read_tools(fields, ignored);
   EXPECT_TRUE(tools.forced);
   const Json schema = schema_of_calls(tools);
   EXPECT_EQ(schema["$defs"]["f"]["properties"]["x"]["$ref"], "#/$defs/f/$defs/y");
@@ -91,7 +92,7 @@ TEST(RequestFields, CallsOfToolsAreASchema) {
   const Json one = Json::parse(R"({"tools": [{"type": "function", "function": {"name": "g"}}],
                                    "tool_choice": {"type": "function", "function": {"name": "g"}}})");
   Fields of_one(one);
-  EXPECT_EQ(schema_of_calls(read_tools(of_one))["maxItems"], 1);
+  EXPECT_EQ(schema_of_calls(read_tools(of_one, ignored))["maxItems"], 1);
 }
 
 // A tool's references move with it; what looks like one in a value, or is the name of a property, stays.
@@ -103,7 +104,8 @@ TEST(RequestFields, ReferencesOfToolsAreThoseOfSchemas) {
         "c": {"anyOf": [{"$ref": "#"}]}}, "$defs": {"enum": {"items": {"$ref": "#/properties/a"}}}}}},
       {"type": "function", "function": {"name": "g", "strict": false}}], "tool_choice": "required"})");
   Fields fields(body);
-  const Tools tools = read_tools(fields);
+  std::vector<std::string> ignored;
+  const Tools tools = read_tools(fields, ignored);
   const Json f = schema_of_calls(tools)["$defs"]["f"];
   EXPECT_FALSE(f.contains("$id"));
   const Json& properties = f["properties"];

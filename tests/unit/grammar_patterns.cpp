@@ -82,7 +82,7 @@ class RandomPattern {
 TEST(GrammarPatterns, TextsAreThoseOfStdRegex) {
   std::mt19937 random(23);
   std::size_t read = 0, matched = 0, other = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 100; ++round) {
     const std::string pattern = RandomPattern(random).whole();
     const std::regex expected(pattern, std::regex::ECMAScript);
     const auto grammar = read_json_schema(schema_of(pattern));
@@ -103,15 +103,15 @@ TEST(GrammarPatterns, TextsAreThoseOfStdRegex) {
       ASSERT_EQ(matches(*grammar, in_quotes(text)), found) << pattern << " and " << text;
     }
   }
-  EXPECT_GT(read, 250u);
-  EXPECT_GT(matched, 1000u);
-  EXPECT_GT(other, 1000u);
+  EXPECT_GT(read, 60u);
+  EXPECT_GT(matched, 250u);
+  EXPECT_GT(other, 250u);
 }
 
 // No text leads to where no text goes on: a model would be caught there.
 TEST(GrammarPatterns, NoPlaceIsADeadEnd) {
   std::mt19937 random(29);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < 60; ++round) {
     const std::string pattern = RandomPattern(random).whole();
     const auto grammar = read_json_schema(schema_of(pattern, ",\"maxLength\":9"));
     if (!grammar) continue;
