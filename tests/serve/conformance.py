@@ -587,7 +587,7 @@ def bad_tools(s):
     refused(s.chat(functions=[{"name": "f"}]), 400, "functions")
     # A strict schema is checked whether or not a call is forced.
     def with_pattern(strict):
-        parameters = {"type": "object", "properties": {"a": {"type": "string", "pattern": "a"}}}
+        parameters = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(a)\\1"}}}
         return [NOW, {"type": "function", "function": {"name": "f", "strict": strict, "parameters": parameters}}]
     for choice in ("auto", "required"):
         refused(s.chat(tools=with_pattern(True), tool_choice=choice), 400, "tools")
