@@ -102,5 +102,25 @@ TEST_F(UnreadFloods, AllCanBeCancelledAtOnce) {
   EXPECT_GE(cancelled, ids_.size() - kStepReads);
 }
 
+// Each of them had its place among those that no step has read.
+TEST(UnreadRequests, ThatAreCancelledLeaveTheirPlaces) {
+  const test::ModelFile file = test::tiny_model(test::TinySpec{});
+  const auto opened = test::open_engine(test::On::cpu, file.bytes(), {.slots = 1, .context = 64, .queue = 1});
+  ASSERT_TRUE(opened) << opened.error().text();
+  HostEngine& engine = **opened;
+  const auto on_token = [](RequestId, const Token&) { return true; };
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 8, 3);
+  const Request r = test::sampled_request(prompt, 1, 2);
+  for (int i = 0; i < 2000; ++i) {
+    const auto id = engine.submit(r);
+    ASSERT_TRUE(id) << i << " were cancelled: " << id.error().text();
+    engine.cancel(*id);
+    const auto left = i % 2 == 0 ? engine.step(on_token) : engine.hear(on_token);
+    ASSERT_TRUE(left) << left.error().text();
+    ASSERT_EQ(*left, 0u);
+  }
+  EXPECT_EQ(engine.idle_ns(), kUntilSubmit);
+}
+
 }  // namespace
 }  // namespace unread_floods_test

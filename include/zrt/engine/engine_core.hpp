@@ -405,11 +405,12 @@ template <class B, class Families, class O> class EngineCore {
   }
 
  private:
-  /// Takes in what came since the last step; what was cancelled ends.
+  /// Takes in what came since the last step; what was cancelled ends, and leaves its place to others that no step has read.
   void take_notes(const OnToken& on_token) noexcept {
     if (!mailbox_.has_mail()) return;
     collect();
     for (const RequestId id : cancelled_) news_.end_cancelled(id, on_token);
+    if (!cancelled_.empty()) mailbox_.note_unread(serving_.unread());
     for (const PauseNote& note : pauses_) news_.pause(note, on_token);
   }
   /// Takes in what came since the last step, and shows it to an observer.
