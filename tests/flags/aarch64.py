@@ -18,16 +18,6 @@ EMULATOR = "qemu-aarch64-static"
 NEWEST, PLAIN = "max", "cortex-a53"
 
 
-def folder_of_boost(work):
-    """Boost's headers are the same for all processors, and lie among those of this one."""
-    folder = work / "headers"
-    folder.mkdir(parents=True, exist_ok=True)
-    link = folder / "boost"
-    if not link.is_symlink():
-        link.symlink_to("/usr/include/boost")
-    return folder
-
-
 def command(program, cpu=NEWEST):
     return [EMULATOR, "-cpu", cpu, program]
 
@@ -45,10 +35,9 @@ def main():
     what.add_argument("--bits-of", type=pathlib.Path)
     what.add_argument("--gtest", type=pathlib.Path)
     args = parser.parse_args()
-    includes = [*args.include, folder_of_boost(args.work)]
-    sources, expected = args.sources, []
+    includes, sources, expected = args.include, args.sources, []
     if args.gtest:
-        includes += [args.gtest, args.gtest / "include"]
+        includes = [*includes, args.gtest, args.gtest / "include"]
         sources = [*sources, args.gtest / "src/gtest-all.cc", args.gtest / "src/gtest_main.cc"]
     else:
         expected = bits_of(subprocess.run([args.bits_of], check=True, capture_output=True, text=True).stdout)

@@ -51,13 +51,11 @@ def main():
         sys.exit(77)
     if not shutil.which(compiler):
         sys.exit(f"{compiler} is missing")
-    emulated = compiler == aarch64.COMPILER
-    if emulated:
-        args.include.append(aarch64.folder_of_boost(args.work))
     includes = [f"-I{folder}" for folder in args.include]
     subprocess.run([compiler, *flags, *ALWAYS, *([] if compiler.startswith("clang") else GCC_ONLY), *includes, args.source,
                     "-o", program], check=True)
-    run = subprocess.run([*(aarch64.command(program) if emulated else [program]), args.seed, args.schedules],
+    command = aarch64.command(program) if compiler == aarch64.COMPILER else [program]
+    run = subprocess.run([*command, args.seed, args.schedules],
                          stdout=subprocess.PIPE, text=True, errors="replace")
     print(run.stdout)
     if run.returncode:

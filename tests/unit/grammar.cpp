@@ -15,7 +15,7 @@
 #include <random>
 #include <set>
 #include <string>
-#include <support/byte_vocabulary.hpp>
+#include <support/schema_texts.hpp>
 #include <vector>
 
 namespace grammar_test {
@@ -23,6 +23,8 @@ namespace {
 
 using namespace zrt;
 using namespace zrt::text::grammar;
+using test::matches;
+using test::schema_allows;
 using test::Vocabulary;
 
 /// A grammar as a tree, and the recogniser that goes with it: all ends of a match by backtracking over sets.
@@ -149,18 +151,6 @@ Tree random_tree(std::mt19937& random, int depth, int rule, int rules) {
 }
 
 bool allowed(Span<const std::uint64_t> mask, std::size_t id) { return (mask[id / 64] >> (id % 64) & 1) != 0; }
-
-/// Whether a whole text is in a grammar, byte by byte.
-bool matches(const Grammar& grammar, std::string_view text) {
-  static const Vocabulary bytes({});
-  auto m = Matcher::make(grammar, *bytes.trie);
-  return m && m->take(text) && m->accepts();
-}
-bool schema_allows(std::string_view schema, std::string_view text) {
-  auto grammar = read_json_schema(schema);
-  EXPECT_TRUE(grammar.has_value()) << schema << ": " << (grammar ? "" : grammar.error().text());
-  return grammar && matches(*grammar, text);
-}
 
 }  // namespace
 

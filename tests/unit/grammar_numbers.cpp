@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <support/byte_vocabulary.hpp>
+#include <support/schema_texts.hpp>
 #include <vector>
 
 namespace grammar_numbers_test {
@@ -17,21 +17,9 @@ namespace {
 
 using namespace zrt;
 using namespace zrt::text::grammar;
-
-bool matches(const Grammar& grammar, std::string_view text) {
-  static const test::Vocabulary bytes({});
-  auto m = Matcher::make(grammar, *bytes.trie);
-  return m && m->take(text) && m->accepts();
-}
-bool allows(std::string_view schema, std::string_view text) {
-  const auto grammar = read_json_schema(schema);
-  EXPECT_TRUE(grammar.has_value()) << schema << ": " << (grammar ? "" : grammar.error().text());
-  return grammar && matches(*grammar, text);
-}
-std::string fault_of(std::string_view schema) {
-  const auto grammar = read_json_schema(schema);
-  return grammar ? "read" : std::string(grammar.error().text());
-}
+using test::matches;
+using test::schema_allows;
+using test::schema_fault;
 
 /// A number of up to 63 bits, each length as likely as any other.
 std::int64_t any_number(std::mt19937_64& random) {
@@ -120,38 +108,40 @@ TEST(GrammarNumbers, MasksOfBoundsAreExact) {
 TEST(GrammarNumbers, BoundsAreOfAnyKind) {
   constexpr std::string_view whole =
       R"({"type":"integer","minimum":-18446744073709551615,"maximum":18446744073709551615})";
-  EXPECT_TRUE(allows(whole, "18446744073709551615"));
-  EXPECT_TRUE(allows(whole, "-18446744073709551615"));
-  EXPECT_FALSE(allows(whole, "18446744073709551616"));
+  EXPECT_TRUE(schema_allows(whole, "18446744073709551615"));
+  EXPECT_TRUE(schema_allows(whole, "-18446744073709551615"));
+  EXPECT_FALSE(schema_allows(whole, "18446744073709551616"));
   constexpr std::string_view zod = R"({"type":"integer","minimum":-9007199254740991,"maximum":9007199254740991})";
-  EXPECT_TRUE(allows(zod, "9007199254740991"));
-  EXPECT_FALSE(allows(zod, "9007199254740992"));
-  EXPECT_FALSE(allows(zod, "-9007199254740992"));
+  EXPECT_TRUE(schema_allows(zod, "9007199254740991"));
+  EXPECT_FALSE(schema_allows(zod, "9007199254740992"));
+  EXPECT_FALSE(schema_allows(zod, "-9007199254740992"));
   // Parts of wholes, on either side of 0, and what no text reaches.
-  EXPECT_TRUE(allows(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4.5})", "4"));
-  EXPECT_FALSE(allows(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4.5})", "2"));
-  EXPECT_TRUE(allows(R"({"type":"integer","exclusiveMinimum":-2.5,"maximum":-0.5})", "-2"));
-  EXPECT_FALSE(allows(R"({"type":"integer","exclusiveMinimum":-2.5,"maximum":-0.5})", "0"));
-  EXPECT_FALSE(allows(R"({"type":"integer","exclusiveMinimum":-2.5,"maximum":-0.5})", "-3"));
-  EXPECT_TRUE(allows(R"({"type":"integer","minimum":-1e300,"maximum":2e1})", "-123456789012345678"));
-  EXPECT_FALSE(allows(R"({"type":"integer","minimum":-1e300,"maximum":2e1})", "21"));
-  EXPECT_TRUE(allows(R"({"type":"integer","minimum":10000000000000000})", "10000000000000001"));
-  EXPECT_FALSE(allows(R"({"type":"integer","minimum":10000000000000000})", "9999999999999999"));
-  EXPECT_TRUE(allows(R"({"type":"integer","minimum":3,"exclusiveMinimum":5,"maximum":6,"exclusiveMaximum":9})", "6"));
-  EXPECT_FALSE(allows(R"({"type":"integer","minimum":3,"exclusiveMinimum":5,"maximum":6,"exclusiveMaximum":9})", "5"));
-  EXPECT_TRUE(allows(R"({"type":"number","multipleOf":1})", "-12"));
-  EXPECT_FALSE(allows(R"({"type":"number","multipleOf":1.0})", "1.5"));
-  EXPECT_TRUE(allows(R"({"type":["integer","null"],"minimum":3})", "null"));
-  EXPECT_FALSE(allows(R"({"type":["integer","null"],"minimum":3})", "2"));
-  EXPECT_FALSE(allows(R"({"minimum":3})", "2.5"));
-  EXPECT_FALSE(allows(R"({"type":"integer"})", "-0"));
+  EXPECT_TRUE(schema_allows(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4.5})", "4"));
+  EXPECT_FALSE(schema_allows(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4.5})", "2"));
+  EXPECT_TRUE(schema_allows(R"({"type":"integer","exclusiveMinimum":-2.5,"maximum":-0.5})", "-2"));
+  EXPECT_FALSE(schema_allows(R"({"type":"integer","exclusiveMinimum":-2.5,"maximum":-0.5})", "0"));
+  EXPECT_FALSE(schema_allows(R"({"type":"integer","exclusiveMinimum":-2.5,"maximum":-0.5})", "-3"));
+  EXPECT_TRUE(schema_allows(R"({"type":"integer","minimum":-1e300,"maximum":2e1})", "-123456789012345678"));
+  EXPECT_FALSE(schema_allows(R"({"type":"integer","minimum":-1e300,"maximum":2e1})", "21"));
+  EXPECT_TRUE(schema_allows(R"({"type":"integer","minimum":10000000000000000})", "10000000000000001"));
+  EXPECT_FALSE(schema_allows(R"({"type":"integer","minimum":10000000000000000})", "9999999999999999"));
+  EXPECT_TRUE(
+      schema_allows(R"({"type":"integer","minimum":3,"exclusiveMinimum":5,"maximum":6,"exclusiveMaximum":9})", "6"));
+  EXPECT_FALSE(
+      schema_allows(R"({"type":"integer","minimum":3,"exclusiveMinimum":5,"maximum":6,"exclusiveMaximum":9})", "5"));
+  EXPECT_TRUE(schema_allows(R"({"type":"number","multipleOf":1})", "-12"));
+  EXPECT_FALSE(schema_allows(R"({"type":"number","multipleOf":1.0})", "1.5"));
+  EXPECT_TRUE(schema_allows(R"({"type":["integer","null"],"minimum":3})", "null"));
+  EXPECT_FALSE(schema_allows(R"({"type":["integer","null"],"minimum":3})", "2"));
+  EXPECT_FALSE(schema_allows(R"({"minimum":3})", "2.5"));
+  EXPECT_FALSE(schema_allows(R"({"type":"integer"})", "-0"));
 }
 
 TEST(GrammarNumbers, NumbersAreOnTheirSideOfWholeBounds) {
   const auto check = [](std::string_view schema, std::initializer_list<const char*> good,
                         std::initializer_list<const char*> bad) {
-    for (const char* text : good) EXPECT_TRUE(allows(schema, text)) << schema << text;
-    for (const char* text : bad) EXPECT_FALSE(allows(schema, text)) << schema << text;
+    for (const char* text : good) EXPECT_TRUE(schema_allows(schema, text)) << schema << text;
+    for (const char* text : bad) EXPECT_FALSE(schema_allows(schema, text)) << schema << text;
   };
   check(R"({"type":"number","exclusiveMinimum":0})", {"1", "0.5", "0.0001", "12.50", "999999999999999.9"},
         {"0", "0.0", "-1", "-0.5", "-0", "0.", "1e2"});
@@ -185,7 +175,7 @@ TEST(GrammarNumbers, WhatIsNotHonouredIsNamed) {
       {R"({"type":"number","exclusiveMinimum":0,"maximum":0})", "a minimum and a maximum with a number"},
       {R"({"type":"string","minimum":5})", "the keyword minimum is not honoured in string"}};
   for (const auto& [schema, fault] : wrong)
-    EXPECT_NE(fault_of(schema).find(fault), std::string::npos) << schema << ": " << fault_of(schema);
+    EXPECT_NE(schema_fault(schema).find(fault), std::string::npos) << schema << ": " << schema_fault(schema);
 }
 
 TEST(GrammarNumbers, KeywordsThatAllowEverythingAreRead) {
@@ -194,12 +184,12 @@ TEST(GrammarNumbers, KeywordsThatAllowEverythingAreRead) {
         R"({"type":"integer","exclusiveMinimum":false,"exclusiveMaximum":false,"nullable":false})",
         R"({"type":"object","minProperties":0,"patternProperties":{},"propertyNames":{"type":"string"},"not":false})",
         R"({"type":"object","propertyNames":true,"dependentRequired":{},"unevaluatedProperties":true})"})
-    EXPECT_EQ(fault_of(schema), "read") << schema;
+    EXPECT_EQ(schema_fault(schema), "read") << schema;
   for (const char* schema :
        {R"({"type":"array","uniqueItems":true})", R"({"type":"object","minProperties":1})",
         R"({"type":"object","propertyNames":{"type":"integer"}})", R"({"type":"object","unevaluatedProperties":false})",
         R"({"type":"object","patternProperties":{"a":true}})", R"({"type":"string","nullable":true})"})
-    EXPECT_NE(fault_of(schema).find("is not honoured in"), std::string::npos) << schema << fault_of(schema);
+    EXPECT_NE(schema_fault(schema).find("is not honoured in"), std::string::npos) << schema << schema_fault(schema);
 }
 
 }  // namespace grammar_numbers_test

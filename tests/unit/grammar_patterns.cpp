@@ -9,7 +9,7 @@
 #include <random>
 #include <regex>
 #include <string>
-#include <support/byte_vocabulary.hpp>
+#include <support/schema_texts.hpp>
 #include <vector>
 
 namespace grammar_patterns_test {
@@ -17,14 +17,13 @@ namespace {
 
 using namespace zrt;
 using namespace zrt::text::grammar;
+using test::matches;
+using test::schema_allows;
+using test::schema_fault;
 
 const test::Vocabulary& bytes() {
   static const test::Vocabulary kBytes({});
   return kBytes;
-}
-bool matches(const Grammar& grammar, std::string_view text) {
-  auto m = Matcher::make(grammar, *bytes().trie);
-  return m && m->take(text) && m->accepts();
 }
 std::string in_quotes(std::string_view text) {
   std::string all = "\"";
@@ -33,15 +32,6 @@ std::string in_quotes(std::string_view text) {
 }
 std::string schema_of(std::string_view pattern, std::string_view more = "") {
   return "{\"type\":\"string\",\"pattern\":" + in_quotes(pattern) + std::string(more) + "}";
-}
-bool allows(std::string_view schema, std::string_view text) {
-  const auto grammar = read_json_schema(schema);
-  EXPECT_TRUE(grammar.has_value()) << schema << ": " << (grammar ? "" : grammar.error().text());
-  return grammar && matches(*grammar, text);
-}
-std::string fault_of(std::string_view schema) {
-  const auto grammar = read_json_schema(schema);
-  return grammar ? "read" : std::string(grammar.error().text());
 }
 
 class RandomPattern {
@@ -137,58 +127,59 @@ TEST(GrammarPatterns, ThoseOfZodAreRead) {
       "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-"
       "0000-000000000000|ffffffff-ffff-ffff-ffff-ffffffffffff)$",
       R"(,"format":"uuid")");
-  EXPECT_TRUE(allows(uuid, "\"0b0cF8e2-7a51-4b39-9e0c-1f2a3b4c5d6e\""));
-  EXPECT_TRUE(allows(uuid, "\"ffffffff-ffff-ffff-ffff-ffffffffffff\""));
-  EXPECT_FALSE(allows(uuid, "\"0b0cf8e2-7a51-0b39-9e0c-1f2a3b4c5d6e\""));
+  EXPECT_TRUE(schema_allows(uuid, "\"0b0cF8e2-7a51-4b39-9e0c-1f2a3b4c5d6e\""));
+  EXPECT_TRUE(schema_allows(uuid, "\"ffffffff-ffff-ffff-ffff-ffffffffffff\""));
+  EXPECT_FALSE(schema_allows(uuid, "\"0b0cf8e2-7a51-0b39-9e0c-1f2a3b4c5d6e\""));
   const std::string email = schema_of(
       "^(?:[A-Za-z0-9_'+\\-]+\\.)*[A-Za-z0-9_'+\\-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$",
       R"(,"format":"email")");
   for (const char* good : {"\"a@b.cd\"", "\"first.last+tag@mail.example.org\""})
-    EXPECT_TRUE(allows(email, good)) << good;
+    EXPECT_TRUE(schema_allows(email, good)) << good;
   for (const char* bad : {"\"a@b\"", "\"a.@b.cd\"", "\"@b.cd\"", "\"a@b-.cd\"", "\"a@b.c\"", "\"a b@c.de\""})
-    EXPECT_FALSE(allows(email, bad)) << bad;
+    EXPECT_FALSE(schema_allows(email, bad)) << bad;
   const std::string moment = schema_of(
       R"(^(?:(?:\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|(?:02)-(?:0[1-9]|1\d|2[0-8])))T(?:(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|([+-](?:[01]\d|2[0-3]):[0-5]\d)))$)",
       R"(,"format":"date-time")");
   for (const char* good : {"\"2026-07-31T12:00:00Z\"", "\"2024-02-29T23:59:59.25+02:00\""})
-    EXPECT_TRUE(allows(moment, good)) << good;
+    EXPECT_TRUE(schema_allows(moment, good)) << good;
   for (const char* bad : {"\"2026-02-29T12:00:00Z\"", "\"2026-04-31T12:00:00Z\"", "\"2026-07-31 12:00:00Z\""})
-    EXPECT_FALSE(allows(moment, bad)) << bad;
+    EXPECT_FALSE(schema_allows(moment, bad)) << bad;
   const std::string duration =
       schema_of(R"(^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$)",
                 R"(,"format":"duration")");
   for (const char* good : {"\"P3W\"", "\"P1Y2M3D\"", "\"PT1H30M\"", "\"P1DT5S\""})
-    EXPECT_TRUE(allows(duration, good)) << good;
+    EXPECT_TRUE(schema_allows(duration, good)) << good;
   for (const char* bad : {"\"P\"", "\"PT\"", "\"P1DT\"", "\"P1W2D\"", "\"P1Y3D\""})
-    EXPECT_FALSE(allows(duration, bad)) << bad;
+    EXPECT_FALSE(schema_allows(duration, bad)) << bad;
   // Names of zod's own say nothing beside the pattern that they stand for.
-  EXPECT_TRUE(allows(schema_of("^ab\\.c.*", R"(,"format":"starts_with")"), "\"ab.cd\""));
-  EXPECT_FALSE(allows(schema_of("^[^A-Z]*$", R"(,"format":"lowercase")"), "\"aB\""));
-  EXPECT_TRUE(allows(schema_of("^(?:[0-9A-F]{2}:){2}[0-9A-F]{2}$|^(?:[0-9a-f]{2}:){2}[0-9a-f]{2}$"), "\"0a:1b:2c\""));
-  EXPECT_TRUE(allows(schema_of("^[a-z]+$", R"(,"minLength":2,"maxLength":3)"), "\"abc\""));
-  EXPECT_FALSE(allows(schema_of("^[a-z]+$", R"(,"minLength":2,"maxLength":3)"), "\"a\""));
-  EXPECT_FALSE(allows(schema_of("^[a-z]+$", R"(,"minLength":2,"maxLength":3)"), "\"abcd\""));
+  EXPECT_TRUE(schema_allows(schema_of("^ab\\.c.*", R"(,"format":"starts_with")"), "\"ab.cd\""));
+  EXPECT_FALSE(schema_allows(schema_of("^[^A-Z]*$", R"(,"format":"lowercase")"), "\"aB\""));
+  EXPECT_TRUE(
+      schema_allows(schema_of("^(?:[0-9A-F]{2}:){2}[0-9A-F]{2}$|^(?:[0-9a-f]{2}:){2}[0-9a-f]{2}$"), "\"0a:1b:2c\""));
+  EXPECT_TRUE(schema_allows(schema_of("^[a-z]+$", R"(,"minLength":2,"maxLength":3)"), "\"abc\""));
+  EXPECT_FALSE(schema_allows(schema_of("^[a-z]+$", R"(,"minLength":2,"maxLength":3)"), "\"a\""));
+  EXPECT_FALSE(schema_allows(schema_of("^[a-z]+$", R"(,"minLength":2,"maxLength":3)"), "\"abcd\""));
 }
 
 TEST(GrammarPatterns, CharactersAreAsJsonHasThem) {
-  EXPECT_TRUE(allows(schema_of("^.$"), "\"\xf0\x9f\x99\x82\""));
-  EXPECT_TRUE(allows(schema_of("^[^a]$"), R"("\"")"));
-  EXPECT_TRUE(allows(schema_of("^\\s$"), R"("\t")"));
-  EXPECT_FALSE(allows(schema_of("^.$"), R"("\n")"));
-  EXPECT_FALSE(allows(schema_of("^\\s$"), "\"\t\""));
-  EXPECT_FALSE(allows(schema_of("^a$"), R"("\u0061")"));
-  EXPECT_TRUE(allows(schema_of("^\\u00e9\xc3\xa9$"), "\"\xc3\xa9\xc3\xa9\""));
-  EXPECT_TRUE(allows(schema_of("^[\\u00e0-\xe2\x82\xac]$"), "\"\xe2\x82\xac\""));
-  EXPECT_TRUE(allows(schema_of("^(?<name>a)\\/\\x41$"), "\"a/A\""));
-  EXPECT_NE(fault_of(schema_of("^\\x01$")).find("no text has the pattern"), std::string::npos);
+  EXPECT_TRUE(schema_allows(schema_of("^.$"), "\"\xf0\x9f\x99\x82\""));
+  EXPECT_TRUE(schema_allows(schema_of("^[^a]$"), R"("\"")"));
+  EXPECT_TRUE(schema_allows(schema_of("^\\s$"), R"("\t")"));
+  EXPECT_FALSE(schema_allows(schema_of("^.$"), R"("\n")"));
+  EXPECT_FALSE(schema_allows(schema_of("^\\s$"), "\"\t\""));
+  EXPECT_FALSE(schema_allows(schema_of("^a$"), R"("\u0061")"));
+  EXPECT_TRUE(schema_allows(schema_of("^\\u00e9\xc3\xa9$"), "\"\xc3\xa9\xc3\xa9\""));
+  EXPECT_TRUE(schema_allows(schema_of("^[\\u00e0-\xe2\x82\xac]$"), "\"\xe2\x82\xac\""));
+  EXPECT_TRUE(schema_allows(schema_of("^(?<name>a)\\/\\x41$"), "\"a/A\""));
+  EXPECT_NE(schema_fault(schema_of("^\\x01$")).find("no text has the pattern"), std::string::npos);
 }
 
 TEST(GrammarPatterns, FormatsAreParts) {
   const auto check = [](std::string_view format, std::initializer_list<const char*> good,
                         std::initializer_list<const char*> bad) {
     const std::string schema = "{\"type\":\"string\",\"format\":\"" + std::string(format) + "\"}";
-    for (const char* text : good) EXPECT_TRUE(allows(schema, in_quotes(text))) << schema << text;
-    for (const char* text : bad) EXPECT_FALSE(allows(schema, in_quotes(text))) << schema << text;
+    for (const char* text : good) EXPECT_TRUE(schema_allows(schema, in_quotes(text))) << schema << text;
+    for (const char* text : bad) EXPECT_FALSE(schema_allows(schema, in_quotes(text))) << schema << text;
   };
   check("date", {"2024-02-29", "2000-02-29", "2026-12-31"}, {"2023-02-29", "1900-02-29", "2026-11-31", "2026-13-01"});
   check("time", {"00:00:00Z", "23:59:59.123456789-08:00"}, {"24:00:00Z", "12:00:00", "12:00Z"});
@@ -223,22 +214,24 @@ TEST(GrammarPatterns, WhatIsNotHonouredIsNamed) {
       {"(?i)a", "a group of this kind"},
       {"^(?:a|b)*a(?:a|b){16}$", "pattern, format and length of a string need more than 4096 states"}};
   for (const auto& [pattern, fault] : wrong)
-    EXPECT_NE(fault_of(schema_of(pattern)).find(fault), std::string::npos)
-        << pattern << ": " << fault_of(schema_of(pattern));
-  EXPECT_NE(fault_of(R"({"type":"string","pattern":5})").find("a text as pattern"), std::string::npos);
-  EXPECT_NE(fault_of(R"({"type":"string","format":"regex","pattern":"a"})").find("the format regex is not honoured"),
+    EXPECT_NE(schema_fault(schema_of(pattern)).find(fault), std::string::npos)
+        << pattern << ": " << schema_fault(schema_of(pattern));
+  EXPECT_NE(schema_fault(R"({"type":"string","pattern":5})").find("a text as pattern"), std::string::npos);
+  EXPECT_NE(
+      schema_fault(R"({"type":"string","format":"regex","pattern":"a"})").find("the format regex is not honoured"),
+      std::string::npos);
+  EXPECT_NE(schema_fault(R"({"type":"string","format":"own"})").find("the format own is not honoured"),
             std::string::npos);
-  EXPECT_NE(fault_of(R"({"type":"string","format":"own"})").find("the format own is not honoured"), std::string::npos);
-  EXPECT_NE(fault_of(schema_of("^a$", R"(,"format":"date")")).find("no text has the pattern"), std::string::npos);
+  EXPECT_NE(schema_fault(schema_of("^a$", R"(,"format":"date")")).find("no text has the pattern"), std::string::npos);
   const std::string nested = std::string(40, '(') + "a" + std::string(40, ')');
-  EXPECT_NE(fault_of(schema_of(nested)).find("more than 32 groups"), std::string::npos);
+  EXPECT_NE(schema_fault(schema_of(nested)).find("more than 32 groups"), std::string::npos);
   // Patterns of a schema share one bound on the work.
   std::string many = R"({"anyOf":[)";
   for (int i = 0; i < 100; ++i)
     many +=
         (i == 0 ? "" : ",") + schema_of("^(?=.*a.{7}).*b.{" + std::to_string(i % 7) + "}c" + std::to_string(i) + "$");
-  EXPECT_NE(fault_of(many + "]}").find("the keyword pattern is not honoured with more than"), std::string::npos)
-      << fault_of(many + "]}");
+  EXPECT_NE(schema_fault(many + "]}").find("the keyword pattern is not honoured with more than"), std::string::npos)
+      << schema_fault(many + "]}");
 }
 
 }  // namespace grammar_patterns_test

@@ -38,7 +38,7 @@ template <class Rules> class FairAdmission {
     place(request, slot, pages, {});
     SlotRow& row = s_.slots[slot];
     row.position = position;
-    row.stage = r.generated != 0 && position + 1 == r.known() ? SlotStage::decode : SlotStage::prefill;
+    row.stage = r.decodes_at(position) ? SlotStage::decode : SlotStage::prefill;
     while (row.pages < pages_for(position) && s_.add_page(slot)) {
       const std::uint32_t left = position - (row.pages - 1) * kPageTokens;
       s_.pages.fill(s_.list(slot)[row.pages - 1], left < kPageTokens ? left : kPageTokens);
@@ -285,7 +285,7 @@ template <class Rules> class FairAdmission {
     s_.set_charge(slot, pages);
     take_prefix(slot);
     w.entered_at = row.position;
-    row.stage = r.generated != 0 && row.position + 1 == r.known() ? SlotStage::decode : SlotStage::prefill;
+    row.stage = r.decodes_at(row.position) ? SlotStage::decode : SlotStage::prefill;
     if (r.charged < row.position) r.charged = row.position;
     if (r.preemptions == 0 || !s_.keeps(Rule::count_cached)) t.ledger.cached_tokens += row.position;
     ++t.ledger.admissions;

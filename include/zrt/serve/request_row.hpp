@@ -48,6 +48,10 @@ struct RequestRow {
   /// Whether the host has still to read logits of the prompt.
   [[nodiscard]] bool tells() const noexcept { return told < scored; }
   [[nodiscard]] std::uint32_t known() const noexcept { return prompt + generated; }
+  /// Whether only its last token is left to read behind `position`: it goes on with its answer.
+  [[nodiscard]] bool decodes_at(std::uint32_t position) const noexcept {
+    return generated != 0 && position + 1 == known();
+  }
   /// Whether it has tokens to compute, now or later.
   [[nodiscard]] bool goes_on() const noexcept {
     return stage == RequestStage::waiting || stage == RequestStage::running || stage == RequestStage::parked;

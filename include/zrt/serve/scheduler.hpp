@@ -329,8 +329,8 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint32_t read = row.position < r.scored ? row.position : r.scored;
     r.told = r.told < read ? read : r.told;
     if (r.tells() && r.client_blocked && s_.keeps(Rule::hold_prompts)) s_.hold(request);
-    // All but the last token is read: the next one is drawn as its rate allows.
-    if (!run.sample && r.generated != 0 && row.position + 1 == r.known()) row.stage = SlotStage::decode;
+    // A run that its rate cut short.
+    if (!run.sample && r.decodes_at(row.position)) row.stage = SlotStage::decode;
     if (!run.sample) return;
     for (std::uint32_t i = 0; i < accepted; ++i) add_token(request, r.tokens[r.known()]);
     if (outcome.empty) return complete(request, true);
