@@ -43,6 +43,7 @@ def main():
         expected = bits_of(subprocess.run([args.bits_of], check=True, capture_output=True, text=True).stdout)
         if not expected:
             sys.exit(f"{args.bits_of} prints no bits")
+    args.work.mkdir(parents=True, exist_ok=True)
     program = args.work / f"{args.sources[0].stem}_aarch64"
     subprocess.run([COMPILER, "-std=c++23", "-O1", "-DNDEBUG", "-static", "-pthread", "-ffp-contract=fast",
                     *(f"-I{folder}" for folder in includes), *sources, "-o", program], check=True)
