@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/simd/lanes_neon.inc.hpp: what lanes_plain.inc.hpp has, by NEON; a fragment of simd/lanes_portable.inc.hpp.
+// zrt/backend/cpu/simd/lanes_neon.inc.hpp: a textual fragment of simd/lanes_portable.inc.hpp: what lanes_plain.inc.hpp has, by NEON.
 
 struct I8x64 {
   int8x16_t part[4];

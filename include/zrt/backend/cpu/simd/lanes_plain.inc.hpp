@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/simd/lanes_plain.inc.hpp: lane operations without a vector instruction on every processor, lane by lane; a fragment of
-// simd/lanes_portable.inc.hpp.
+// zrt/backend/cpu/simd/lanes_plain.inc.hpp: a textual fragment of simd/lanes_portable.inc.hpp.
+//
+// Lane operations without a vector instruction on every processor, lane by lane.
 
 /// Sixty-four int8; byte i belongs to int32 lane i / 4.
 struct I8x64 {

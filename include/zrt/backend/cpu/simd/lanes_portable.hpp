@@ -17,5 +17,26 @@
 #include <arm_neon.h>
 #endif
 
-#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/simd/lanes_portable.inc.hpp>
-#include <zrt/backend/cpu/simd/foreach_variant.hpp>
+ZRT_FP_BEGIN
+
+#if ZRT_HAS_V1
+#define ZRT_VARIANT 1
+ZRT_PORTABLE_BEGIN
+namespace zrt::inline ZRT_ABI::cpu::v1 {
+#include <zrt/backend/cpu/simd/lanes_portable.inc.hpp>
+}  // namespace zrt::inline ZRT_ABI::cpu::v1
+ZRT_PORTABLE_END
+#undef ZRT_VARIANT
+#endif
+
+#if ZRT_HAS_DOTPROD
+#define ZRT_VARIANT 2
+ZRT_REGION_BEGIN(ZRT_TARGET_DOTPROD)
+namespace zrt::inline ZRT_ABI::cpu::dotprod {
+#include <zrt/backend/cpu/simd/lanes_portable.inc.hpp>
+}  // namespace zrt::inline ZRT_ABI::cpu::dotprod
+ZRT_REGION_END
+#undef ZRT_VARIANT
+#endif
+
+ZRT_FP_END

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/simd/lanes_portable.inc.hpp: sixteen f32 lanes in vectors of any processor, and the meaning of every lane operation; a
-// textual fragment for the variants without x86-64's vectors.
-#if ZRT_VARIANT <= 2
+// zrt/backend/cpu/simd/lanes_portable.inc.hpp: a textual fragment, the lanes of simd/lanes_portable.hpp.
+//
+// Sixteen f32 lanes in vectors of any processor, and the meaning of every lane operation.
 
 inline constexpr Isa kIsa = ZRT_VARIANT == 1 ? Isa::v1 : Isa::dotprod;
 /// Vectors of sixteen lanes that the registers hold.
@@ -311,5 +311,3 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 /// The same for `a` within 0..127, where it takes fewer instructions; `b` may be any int8.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept { return dot4(acc, a, b); }
-
-#endif
