@@ -19,14 +19,23 @@ import source
 compiler_call = sys.argv[sys.argv.index("--") + 1:]
 
 
-def compile_modules(root, names, texts=()):
+def path_of(header):
+    """Where the compiler finds `header`."""
+    rule = subprocess.run([*compiler_call, "-M", "-x", "c++", "-"], input=f"#include <{header}>\n", text=True,
+                          stdout=subprocess.PIPE, check=True).stdout
+    return next(path for path in rule.split() if path.endswith(f"/{header}"))
+
+
+def compile_modules(root, names, texts=(), foreign=()):
     """What Clang says while it compiles the headers `names` below `root` as modules; empty if it accepts them.
 
-    `texts` are headers that can be no modules; each is compiled alone, with the others imported."""
+    `texts` are headers that can be no modules; each is compiled alone, with the others imported. `foreign` are headers
+    of other libraries which become modules too: one read anew into each header that includes it takes seconds."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        modules = "".join(f'  module {re.sub(r"[^a-z0-9]", "_", name)} {{ header "{root / name}" export * }}\n'
-                          for name in names)
+        modules = "".join(f'  module {re.sub(r"[^a-z0-9]", "_", name)} {{ header "{path}" export * }}\n'
+                          for name, path in [*((name, path_of(name)) for name in foreign),
+                                             *((name, root / name) for name in names)])
         (folder / "module.modulemap").write_text(f"module headers {{\n{modules}}}\n", encoding="utf-8")
 
         def include(name):
@@ -49,10 +58,10 @@ def compile_modules(root, names, texts=()):
 
 
 def no_modules():
-    """The headers that include themselves once per variant or nlohmann's, whose macros reach beyond a file, and those that include such a header."""
+    """The headers that include themselves once per variant, and those that include such a header."""
     texts = {h.relative_to(source.INCLUDE).as_posix(): h.read_text(encoding="utf-8") for h in source.headers()}
     includes = {name: {file for _, file, _ in source.includes(text)} for name, text in texts.items()}
-    found = {name for name, text in texts.items() if source.brings_kernels(text) or "#include <nlohmann/" in text}
+    found = {name for name, text in texts.items() if source.brings_kernels(text)}
     while more := {name for name in texts if name not in found and includes[name] & found}:
         found |= more
     return found
@@ -96,7 +105,7 @@ def all_headers():
             alone.append(name)
     if not alone:
         return [*problems, "there is no header"]
-    said = compile_modules(source.INCLUDE, alone, texts)
+    said = compile_modules(source.INCLUDE, alone, texts, ["nlohmann/json.hpp"])
     print(f"{len(alone) + len(texts)} headers")
     return [*problems, said] if said else problems
 
